@@ -274,6 +274,10 @@ class Reason(_Word):
         "CheckpointOfAnotherStreamError",
         "Failed: the checkpoint tells how far another stream has come, whose table or source is another.",
     )
+    CHECKPOINT_IN_A_TABLE = (
+        "CheckpointInATableError",
+        "Failed: the checkpoint lies among the files of a table, where VACUUM would delete it.",
+    )
     STREAM_STOPPED = (
         "StreamStoppedError",
         "Failed: Spark ended the stream without an exception, though nobody had asked for it.",

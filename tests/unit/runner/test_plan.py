@@ -35,6 +35,7 @@ def packed(document: object) -> str:
 
 
 TOUCHED: Document = {"statement": 1, "table": {"path": "/lake/t"}}
+ONE_WORK = "exactly one of sql, write, stream and application"
 ONE: Document = {"number": 1, "text": "a"}
 RUN: Document = {"appId": "sluice/sales/x", "closes": True, "firstToken": 1, "tables": [{"path": "/lake/t"}]}
 
@@ -163,7 +164,7 @@ def test_a_plan_of_an_application_is_read_with_and_without_what_it_was_judged_by
     ("document", "told"),
     [
         (sql_plan(), "sql, write and stream are the runner's work"),
-        (application_plan(sql={"statements": []}), "exactly one of sql, write, stream and application"),
+        (application_plan(sql={"statements": []}), ONE_WORK),
         (application_plan(application={"file": "x"}), r"plan\.application: unknown field file"),
         (application_plan(writes=["date = 1"]), r"plan\.writes: can be kept only by the runner"),
         (application_plan(names=[{"name": "t", "path": "/lake/t"}]), r"plan\.names: can be kept only by the runner"),
@@ -229,8 +230,8 @@ REFUSED: list[tuple[str, object, str]] = [
     ("attempt 0", sql_plan(attempt=0), r"plan\.attempt: expected an integer of 1"),
     ("a negative token", sql_plan(token=-1), r"plan\.token: expected an integer of 0"),
     ("a token past 64 bits", sql_plan(token=2**63), r"plan\.token: expected an integer"),
-    ("neither sql nor write", {k: v for k, v in sql_plan().items() if k != "sql"}, r"exactly one of sql, write, stream and application"),
-    ("both sql and write", {**sql_plan(), "write": {}}, r"exactly one of sql, write, stream and application"),
+    ("neither sql nor write", {k: v for k, v in sql_plan().items() if k != "sql"}, ONE_WORK),
+    ("both sql and write", {**sql_plan(), "write": {}}, ONE_WORK),
     ("a stream with a run", stream_plan() | {"run": RUN}, r"plan\.run: a stream has none"),
     ("a stream with a promise", stream_plan() | {"writes": ["a = 1"]}, r"plan\.writes: is kept for sql and write"),
     ("a stream of a query", stream_plan(source={"sql": "SELECT 1"}), r"source\.sql: a stream reads a format"),

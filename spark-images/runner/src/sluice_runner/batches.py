@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 
 from sluice_runner import tables, targets, write
 from sluice_runner.bound import Bound
-from sluice_runner.catalogs import Catalogs
+from sluice_runner.catalogs import Catalogs, Name
+from sluice_runner.checkpoint import Checkpoint, owner_of
 from sluice_runner.executing import Context, Outcome, Prepared, step
 from sluice_runner.fencing import APP_ID, TXN_VERSION, Unfenced
 from sluice_runner.judged import Judged
@@ -31,6 +32,7 @@ from sluice_runner.repeatable import WRITES_DELTA, refuse_unrepeatable
 from sluice_runner.settings import set_to
 from sluice_runner.stopping import Boundary
 from sluice_runner.stream_state import StreamState
+from sluice_runner.tables import Table
 from sluice_runner.targets import RefusedStatementError
 
 if TYPE_CHECKING:
@@ -119,6 +121,8 @@ class Batches:
                 told = self._statements(rooms, batch, past)
             else:
                 told = _NO_ROWS
+        if is_first:
+            rooms.keep_owner()
         seconds = time.monotonic() - began
         self._state.ended(number, seconds, has_rows=has_rows)
         _say(f"batch {number}: {told} ({seconds:.1f} s)")
@@ -202,22 +206,30 @@ class _Rooms:
 
     def done(self, batch: int) -> Done:
         """The last statement of which a table remembers that it was done for this batch."""
-        found = {table.location: table for name in self._names() for table in tables.find(self._spark, name)}
+        found = self._written([write.table_name(touched.table) for touched in self._plan.touched])
         last = 0
         for statement in self._stream.statements:
             app_id = self.numbered.app_id(statement.number)
-            seen = [table.txn_version(app_id) for table in found.values()]
+            seen = [table.txn_version(app_id) for table in found]
             if any(version is not None and version >= batch for version in seen):
                 last = statement.number
         return Done(last)
 
-    def _names(self) -> set[tuple[str, ...]]:
-        """Of all tables that may be written."""
-        named = {
-            name for one in self._stream.statements for name in targets.analyse(self._spark, one.text).names
-        }
-        judged = {write.table_name(touched.table) for touched in self._plan.touched}
-        return {self.context.bound.there(name) for name in named | judged}
+    def keep_owner(self) -> None:
+        """Has the checkpoint tell whose it is."""
+        owner = owner_of(self._plan.job, self._stream, self._written())
+        Checkpoint(self._spark, self._stream.checkpoint).keep(owner)
+
+    def _written(self, judged: Iterable[Name] = ()) -> list[Table]:
+        return written(self._spark, self._stream, self.context.bound, judged)
+
+
+def written(spark: SparkSession, stream: Stream, bound: Bound, judged: Iterable[Name] = ()) -> list[Table]:
+    """The tables that the stream may write, as far as they are there."""
+    names = [write.table_name(stream.table)] if stream.table is not None else []
+    names += [name for one in stream.statements for name in targets.analyse(spark, one.text).names]
+    there = dict.fromkeys(bound.there(name) for name in (*names, *judged))
+    return list({table.location: table for name in there for table in tables.find(spark, name)}.values())
 
 
 def mentioned_by(spark: SparkSession, stream: Stream) -> list[tuple[str, ...]]:

@@ -51,6 +51,10 @@ class Table:
         found: Any = self._index.getSnapshot().transactions().get(app_id)
         return int(found.get()) if found.isDefined() else None
 
+    def id(self) -> str:
+        """By which Delta knows the table, wherever it lies."""
+        return str(self._index.getSnapshot().metadata().id())
+
     def property_of(self, name: str) -> str | None:
         """A property of the table's, whatever its spelling."""
         found: Any = self._index.getSnapshot().metadata().configuration()

@@ -1,0 +1,77 @@
+"""Whose a checkpoint is: another source, or none of the same tables, is another stream."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sluice_runner.checkpoint import Owner, Place, _is_hidden, parsed
+
+ORDERS = Place("s3a://lake/orders", "6b1f")
+ITEMS = Place("s3a://lake/items", "77aa")
+OURS = Owner("sales/orders", (ORDERS,), "delta", "s3://lake/raw")
+
+
+def test_what_is_written_is_read_again() -> None:
+    assert parsed(OURS.text()) == OURS
+    assert parsed(replace(OURS, path=None, targets=()).text()) == replace(OURS, path=None, targets=())
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "{}", '{"version":2}', '{"version":1,"job":"a"}', OURS.text().replace("location", "x")],
+)
+def test_what_sluice_did_not_write_is_not_read(text: str) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        parsed(text)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(OURS, job="sales/orders-2"),
+        replace(OURS, path="s3a://lake//raw/"),
+        replace(OURS, targets=(Place("s3://lake/orders/"),)),
+        replace(OURS, targets=(Place("s3://lake/moved", "6b1f"),)),
+        replace(OURS, targets=(ITEMS, ORDERS)),
+        replace(OURS, targets=()),
+        replace(OURS, format="DELTA"),
+    ],
+)
+def test_another_spelling_a_moved_table_and_one_table_more_are_the_same_stream(other: Owner) -> None:
+    assert OURS.why_not(other) is None
+
+
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        (replace(OURS, path="s3://lake/raw2"), "reads s3://lake/raw, and this one s3://lake/raw2"),
+        (replace(OURS, path=None), "reads s3://lake/raw, and this one None"),
+        (replace(OURS, format="kafka"), "reads delta, and this one kafka"),
+        (replace(OURS, targets=(ITEMS,)), "writes s3a://lake/orders, and this one s3a://lake/items"),
+        (
+            replace(OURS, targets=(Place("s3://lake/orders2"),)),
+            "writes s3a://lake/orders, and this one s3://lake/orders2",
+        ),
+    ],
+)
+def test_another_source_or_none_of_its_tables_is_another_stream(other: Owner, told: str) -> None:
+    assert OURS.why_not(other) == told
+
+
+@pytest.mark.parametrize(
+    ("name", "hidden"),
+    [
+        ("_checkpoints", True),
+        (".state", True),
+        ("state", False),
+        ("_p=1", False),
+        ("_change_data", False),
+        ("_delta_index", False),
+    ],
+)
+def test_vacuum_passes_by_what_begins_with_an_underscore_or_a_dot_but_deltas_own_and_partitions(
+    name: str, hidden: bool
+) -> None:
+    assert _is_hidden(name) is hidden
