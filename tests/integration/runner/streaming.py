@@ -23,7 +23,13 @@ ONCE: Document = {"availableNow": True}
 
 
 def stream_of(
-    source: Path, checkpoint: Path, *texts: str, trigger: Document = ONCE, **changes: object
+    source: Path,
+    checkpoint: Path,
+    /,
+    *texts: str,
+    trigger: Document = ONCE,
+    run_key: str = "run-1",
+    **changes: object,
 ) -> Document:
     """Reads a Delta table. The texts run for each batch; without them, its rows are appended to what `table` names."""
     numbered = [{"number": number, "text": text} for number, text in enumerate(texts, 1)]
@@ -34,7 +40,7 @@ def stream_of(
         **({"statements": numbered} if texts else {}),
         **changes,
     }
-    return plan({"stream": stream})
+    return plan({"stream": stream}, run_key)
 
 
 class Running:

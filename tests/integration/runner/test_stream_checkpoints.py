@@ -31,7 +31,7 @@ def refusal(result: Document, name: str) -> str:
 def test_a_checkpoint_of_another_stream_is_refused_and_tells_whose_it_is(
     spark: SparkSession, table: Path, target: Path, checkpoint: Path, tmp_path: Path
 ) -> None:
-    append = {"table": {"path": place(target)}}
+    append: Document = {"table": {"path": place(target)}}
     assert run_stream(spark, stream_of(table, checkpoint, **append))["outcome"] == "Succeeded"
     other = tmp_path / "other"
     spark.sql(f"CREATE TABLE {at(other)} SHALLOW CLONE {at(table)}")
@@ -64,7 +64,7 @@ def test_a_checkpoint_of_another_stream_is_refused_and_tells_whose_it_is(
 def test_a_checkpoint_that_does_not_tell_whose_it_is_is_gone_on_from_and_that_is_said(
     spark: SparkSession, table: Path, target: Path, checkpoint: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    append = {"table": {"path": place(target)}}
+    append: Document = {"table": {"path": place(target)}}
     run_stream(spark, stream_of(table, checkpoint, **append))
     assert "does not tell whose it is" not in capsys.readouterr().out
     (checkpoint / "sluice.json").unlink()

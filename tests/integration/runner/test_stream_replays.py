@@ -1,4 +1,4 @@
-"""A batch that is run again takes effect once, wherever its driver was ended: what is left then is the same, so it is made by hand."""
+"""A batch that is run again takes effect once, wherever its driver was ended: what that leaves is made by hand."""
 
 from __future__ import annotations
 

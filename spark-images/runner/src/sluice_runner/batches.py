@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -19,6 +19,7 @@ from sluice_runner import tables, targets, write
 from sluice_runner.bound import Bound
 from sluice_runner.catalogs import Catalogs, Name
 from sluice_runner.checkpoint import Checkpoint, owner_of
+from sluice_runner.commits import Commit
 from sluice_runner.executing import Context, Outcome, Prepared, step
 from sluice_runner.fencing import APP_ID, TXN_VERSION, Unfenced
 from sluice_runner.judged import Judged
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from sluice_runner.work import Progress
 
 VIEW = "batch"
-_NO_ROWS = "no rows"
 
 
 class BatchFailed(Exception):  # noqa: N818 - it only ends the query: the outcome has the failure
@@ -113,40 +113,46 @@ class Batches:
         is_first = rooms is None
         if rooms is None:
             rooms = self._rooms = _Rooms(batch.sparkSession, self._progress, self._stream)
-        with _kept(batch, len(self._stream.statements) > 1):
+        with _kept(batch, bool(self._stream.statements)):
+            own: Sequence[Commit] = ()
             has_rows = not batch.isEmpty()
             if has_rows:
                 rooms.numbered.batch = number
-                past = rooms.done(number) if is_first else Done()
-                told = self._statements(rooms, batch, past)
-            else:
-                told = _NO_ROWS
+                own = self._statements(rooms, batch, rooms.done(number) if is_first else Done())
         if is_first:
             rooms.keep_owner()
         seconds = time.monotonic() - began
-        self._state.ended(number, seconds, has_rows=has_rows)
-        _say(f"batch {number}: {told} ({seconds:.1f} s)")
+        self._state.ended(number, seconds, has_rows=has_rows, rows=self._appended(own))
+        told = ", ".join(f"version {commit.version} of {commit.table}" for commit in own)
+        what = "no rows" if not has_rows else f"committed {told or 'nothing'}"
+        _say(f"batch {number}: {what} ({seconds:.1f} s)")
 
-    def _statements(self, rooms: _Rooms, batch: DataFrame, past: Done) -> str:
+    def _appended(self, own: Sequence[Commit]) -> int | None:
+        """Spark counts rows twice of which somebody has asked whether there are any; an append's commit counts them once."""
+        is_append = self._stream.table is not None
+        return own[-1].metrics.get("numOutputRows") if is_append and own else None
+
+    def _statements(self, rooms: _Rooms, batch: DataFrame, past: Done) -> list[Commit]:
         steps = rooms.steps(batch)
         context = replace(rooms.context, past=past, something_is_left=past.last < steps[-1][0])
-        told = []
+        own: list[Commit] = []
         for number, prepare in steps:
             self._progress.running = number
             outcome = step(context, number, prepare)
             for commit in outcome.statement.commits:
                 self._state.committed(commit)
-                told.append(f"version {commit.version} of {commit.table}")
+                own.append(commit)
             if outcome.failure is not None:
                 self.failed = outcome
                 raise BatchFailed(outcome.failure.message)
-        return f"committed {', '.join(told)}" if told else "committed nothing"
+        self._progress.running = 1
+        return own
 
 
 @contextmanager
-def _kept(batch: DataFrame, is_used_again: bool) -> Iterator[None]:
-    """Keeps the batch's rows for as long as several statements read them: each of them would read the source again."""
-    if not is_used_again:
+def _kept(batch: DataFrame, is_read_again: bool) -> Iterator[None]:
+    """Keeps the batch's rows for as long as statements read them: each of them, and a MERGE twice, would read the source again."""
+    if not is_read_again:
         yield
         return
     batch.persist()

@@ -41,12 +41,14 @@ class StreamState:
     def committed(self, commit: Commit) -> None:
         self._last_commit = {"table": commit.table[:_MOST_TABLE], "version": commit.version}
 
-    def ended(self, number: int, seconds: float, *, has_rows: bool) -> None:
+    def ended(self, number: int, seconds: float, *, has_rows: bool, rows: int | None = None) -> None:
+        """`rows`: how many it read; None: as Spark will tell."""
         self.batch = number
         if has_rows:
             self.batches += 1
             self._with_rows = number
-            self._of_batch = {"batchAt": self._clock(), "batchSeconds": int(seconds)}
+            told = {"batchAt": self._clock(), "batchSeconds": int(seconds)}
+            self._of_batch = told if rows is None else {"rows": rows, **told}
 
     def look(self, progress: Mapping[str, Any] | None, status: Mapping[str, Any]) -> None:
         """What Spark tells of the query: the progress of its last trigger, and what it does now."""

@@ -34,8 +34,10 @@ def run(spark: SparkSession, write: Write) -> None:
 def put(spark: SparkSession, write: Write, read: Callable[[], DataFrame]) -> None:
     """Writes these rows, which are read once it is known that they can be written."""
     name = table_name(write.table)
-    exists = _exists(spark, name)
-    if not exists and (write.mode == "OverwritePartitions" or write.replace_where is not None):
+    needs_the_table = write.mode == "OverwritePartitions" or write.replace_where is not None
+    # An append to a path is the same in either case: it isn't asked for each batch of a stream.
+    exists = _exists(spark, name) if needs_the_table or write.table.path is None else None
+    if needs_the_table and not exists:
         raise MissingTableError(
             f"{tables.quoted(name)} does not exist, but a write that replaces part of a table needs it: create it "
             "first, or write with mode Append"
