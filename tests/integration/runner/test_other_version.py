@@ -1,4 +1,4 @@
-"""Runs, fences and promises hold on the other pair of Spark and Delta as well: the same tests, under its Python and its jars."""
+"""Runs, fences, promises and streams hold on the other pair of Spark and Delta as well: the same tests, under its Python and jars."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ TESTS = (
     "test_programs.py",
     "test_promises.py",
     "test_run_keys.py",
+    "test_stream_replays.py",
+    "test_streams.py",
 )
 
 
