@@ -1,4 +1,4 @@
-"""Runs, fences, promises and streams hold on the other pair of Spark and Delta as well: the same tests, under its Python and jars."""
+"""Runs, fences, promises and streams hold on the other pair of Spark and Delta as well: the same tests, under its Python."""
 
 from __future__ import annotations
 
