@@ -5,10 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from sluice.api.base import Json
-from sluice.api.job_status import Phase
+from sluice.api.job_status import TERMINAL
 from sluice.kube.mirror import uid_of
-
-_ENDED = frozenset(phase.value for phase in Phase if phase.is_terminal)
 
 
 class PausedStreams:
@@ -55,7 +53,7 @@ def _named_in(job: Json) -> Iterator[str]:
     is_open = "outcome" not in _object(latest)
     for pause in (status.get("pause"), _object(latest).get("pause") if is_open else None):
         waiters = _object(pause).get("for")
-        for one in waiters if isinstance(waiters, list) and status.get("phase") not in _ENDED else ():
+        for one in waiters if isinstance(waiters, list) and status.get("phase") not in TERMINAL else ():
             uid = _object(one).get("uid")
             if isinstance(uid, str):
                 yield uid

@@ -4,13 +4,12 @@ what they read, nor go on from their checkpoints."""
 from typing import Any
 
 from sluice.admission import Holder
-from sluice.api.job_status import Phase
+from sluice.api.job_status import TERMINAL
 from sluice.conflicts import conflict_at_rest
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.outcome import COMMITTED_NOTHING
 
-_ENDED = frozenset(phase.value for phase in Phase if phase.is_terminal)
-_NEVER_RAN = frozenset(outcome.value for outcome in COMMITTED_NOTHING)
+_NEVER_RAN = tuple(outcome.value for outcome in COMMITTED_NOTHING)
 
 
 def may_rest(body: Any) -> bool:
@@ -22,7 +21,7 @@ def may_rest(body: Any) -> bool:
     attempts = status.get("attempts")
     return (
         "stream" in spec
-        and status.get("phase") not in _ENDED
+        and status.get("phase") not in TERMINAL
         and isinstance(attempts, list)
         and any(isinstance(one, dict) and one.get("outcome") not in _NEVER_RAN for one in attempts)
     )

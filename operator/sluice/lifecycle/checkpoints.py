@@ -4,20 +4,18 @@ so that it stays its job's until that job has ended, also while that pauses or w
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from sluice.api.job_status import Phase
+from sluice.api.job_status import TERMINAL
 from sluice.api.reasons import Reason
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.table_rules import Refused
 from sluice.tables import key_of_path
-
-_ENDED = frozenset(phase.value for phase in Phase if phase.is_terminal)
 
 
 def used_by(body: Any) -> frozenset[str]:
     """The checkpoints that a job names which has not ended, each in its one spelling. It is told from the object: of most there is
     none."""
     spec, status = body.get("spec"), body.get("status")
-    if not isinstance(spec, dict) or (isinstance(status, dict) and status.get("phase") in _ENDED):
+    if not isinstance(spec, dict) or (isinstance(status, dict) and status.get("phase") in TERMINAL):
         return frozenset()
     return frozenset(_keys(_given(spec)))
 

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from sluice.api import names
 from sluice.controller.world import World
 from sluice.engines import RuntimeProfile, Stage
@@ -61,6 +63,27 @@ def test_how_many_jobs_are_in_each_phase_follows_what_is_seen_whatever_stands_th
     assert +seen.tally.phases == {"Failed": 1, "New": 1}
     seen.job_gone("uid-a")
     assert +seen.tally.phases == {"New": 1}
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        [],
+        {"phase": []},
+        {"phase": {}, "attempts": 1, "pause": [], "stream": 1},
+        {"attempts": [[], {"outcome": {}, "pause": {"for": [1]}}]},
+    ],
+)
+@pytest.mark.parametrize(
+    "checkpoint", ["s3://lake/_checkpoints/a", "", "://", "s3://[", "\ud800", 1, None, ["a"], {}]
+)
+def test_a_stream_is_seen_whatever_somebody_wrote_into_it(status: object, checkpoint: object) -> None:
+    seen = world()
+    for version, phase in enumerate(("Waiting", None)):
+        spec = {"spec": {"stream": {"checkpoint": checkpoint}, "footprint": [{"checkpoint": checkpoint}, 1]}}
+        told = {"status": {"phase": phase} if phase else status}
+        seen.job_seen(job_body("a", version=version + 1) | spec | told)
+    assert seen.take_changes() == ["uid-a"]
 
 
 def test_evidence_follows_everything_that_is_seen_and_is_not_put_together_twice() -> None:
