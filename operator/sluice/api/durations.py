@@ -25,6 +25,18 @@ Limit = Annotated[
     ),
 ]
 
+LimitOfPauses = Annotated[
+    str,
+    Field(max_length=32),
+    Checked(
+        DURATION,
+        never_matching(
+            _NO_TIME,
+            "must be longer than 0: leave the field out for 15m, and say yield: Never for a stream that pauses for nobody",
+        ),
+    ),
+]
+
 LONGEST_PAUSE = 24 * 3600
 """Seconds."""
 

@@ -8,7 +8,7 @@ from pydantic.alias_generators import to_camel
 
 from sluice.api.base import Model, exactly_one
 from sluice.api.bounds import EACH_ONCE, NOT_EMPTY, WITHIN_64_BITS, Int32, Int64, bounded_int
-from sluice.api.durations import Interval, Limit, Pause
+from sluice.api.durations import Interval, Limit, LimitOfPauses, Pause
 from sluice.api.engine_kind import EngineKind
 from sluice.api.identifiers import ObjectName, RunKey, TxnAppId
 from sluice.api.job_status import DeltaWriteJobStatus
@@ -112,13 +112,15 @@ class Stream(Model):
     """When the next micro-batch runs: processingTime for a stream that runs for ever, availableNow for one that
     ends."""
     reads_tables: Annotated[tuple[TableRef, ...], Field(max_length=16)] | None = None
-    """Delta tables that the stream reads. A change of their schema pauses the stream, which then goes on with the new
-    schema; an UPDATE, DELETE or MERGE on them would break it, unless the source's option skipChangeCommits is set."""
+    """Delta tables that the stream reads, beside those of its source and its query, which count by themselves. A job that
+    changes their schema waits for the stream, or has it pause as yield says, after which it goes on with the new schema. One
+    that runs UPDATE, DELETE or MERGE on them would break it, and waits as long as the stream is there, unless the source's
+    option skipChangeCommits is set."""
     yield_: Annotated[Yield, Field(alias="yield")] = Yield.NEVER
     """Whether the stream pauses at a batch boundary for a job that waits for it: Never (the default), Metadata (only
     for jobs that change the table's metadata), or Aged (also for any job that has waited long enough to count as
     aged). It goes on from its checkpoint when that job has ended. May be changed at any time."""
-    max_pause: Limit | None = None
+    max_pause: LimitOfPauses | None = None
     """Longest time for which it pauses for others, such as 30m. After that it goes on: a job that has not ended by then
     is ended, or queues again, and says so. Absent: 15m. A change counts from the next pause on."""
 
