@@ -5,22 +5,34 @@ from collections.abc import Iterable, Iterator
 from rich.console import Console
 
 from sluice.cli.outputs import print_hanging
-from sluice.footprint import JobFootprint, TableFootprint
-from sluice.footprint.model import Metadata
+from sluice.footprint import TableFootprint
+from sluice.footprint.model import Follows, Metadata
+from sluice.offline.pairs import Understood
 
-Found = list[tuple[str, JobFootprint]]
 _Line = tuple[str, str]
 """A label, and the text beside it."""
 
 
-def show(found: Found, out: Console, assumptions: Iterable[str] = ()) -> None:
-    for name, job in found:
-        print_hanging(out, "", name)
-        for table in job.tables:
-            for label, text in _shown(table):
-                print_hanging(out, label, text, indent=len(label))
+def show(jobs: Iterable[Understood], out: Console, assumptions: Iterable[str] = ()) -> None:
+    for job in jobs:
+        print_hanging(out, "", job.name)
+        for label, text in (
+            *_of_stream(job),
+            *(line for table in job.footprint.tables for line in _shown(table)),
+        ):
+            print_hanging(out, label, text, indent=len(label))
     for assumption in assumptions:
         print_hanging(out, "Assumed: ", f"{assumption}.")
+
+
+def _of_stream(job: Understood) -> Iterator[_Line]:
+    found = job.footprint
+    for source in found.streams_from:
+        yield "  streams from ", f"{source.text}; {_FOLLOWS[found.follows]}"
+    for table in found.looks_into:
+        yield "  joins ", f"{table.text}, by the columns that it has when the stream begins"
+    for checkpoint in sorted(job.checkpoints):
+        yield "  checkpoint ", checkpoint
 
 
 def _shown(table: TableFootprint) -> Iterator[_Line]:
@@ -49,6 +61,11 @@ def _where(condition: str) -> str:
     return {"true": "all of the table", "false": "nothing"}.get(condition, condition)
 
 
+_FOLLOWS = {
+    Follows.APPENDS: "rewriting or deleting rows there would break it for good",
+    Follows.DELETES: "rewriting rows there would break it for good",
+    Follows.CHANGES: "whatever is done to rows there",
+}
 _OF_METADATA = {
     Metadata.IDENTITY: "perhaps the table's metadata, which hold how far an identity column has counted",
     Metadata.ENABLES: "the table's features",

@@ -232,12 +232,11 @@ def footprint(
     """Prints what Sluice understood of a job: the tables and partitions that it reads and writes."""
     found = opened(files, table or (), table_path or ())
     outputs.print_troubles(found.troubles)
-    jobs = [(job.name, job.footprint) for job in found.jobs]
     if output is Format.JSON:
         shown = [answers.footprint_json(job) for job in found.jobs]
         outputs.print_json(shown[0] if len(shown) == 1 else shown)
-    elif jobs:
-        footprint_text.show(jobs, outputs.console(), found.assumptions)
+    elif found.jobs:
+        footprint_text.show(found.jobs, outputs.console(), found.assumptions)
     if not found.jobs and not found.troubles:
         given = ", ".join("standard input" if file == STANDARD_INPUT else str(file) for file in files)
         outputs.say(

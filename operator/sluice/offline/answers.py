@@ -123,6 +123,11 @@ def footprint_json(job: Understood) -> Json:
     return {
         "job": job.name,
         "tables": [_table(table) for table in job.footprint.tables],
+        "streamsFrom": [
+            {"table": key.text, "follows": job.footprint.follows.value} for key in job.footprint.streams_from
+        ],
+        "joins": [key.text for key in job.footprint.looks_into],
+        "checkpoints": sorted(job.checkpoints),
     }
 
 

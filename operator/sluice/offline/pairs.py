@@ -9,6 +9,7 @@ from sluice.conflicts import Level, Order, Pair, Verdict, pair_of
 from sluice.conflicts.cures import PAUSE_STREAM
 from sluice.conflicts.oracle import worst_for
 from sluice.footprint import JobFootprint
+from sluice.footprint.checkpoints import checkpoints_of
 from sluice.footprint.sql.advice import how_to_bind
 from sluice.offline.advice import Change, changes_of
 from sluice.offline.jobs import Job
@@ -35,7 +36,7 @@ class Understood:
 
     @property
     def checkpoints(self) -> frozenset[str]:
-        return frozenset(one.checkpoint for one in self.footprint.tables if one.checkpoint is not None)
+        return frozenset(checkpoint.text for _, checkpoint in checkpoints_of(self.job.spec))
 
 
 @dataclass(frozen=True)
