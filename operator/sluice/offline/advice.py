@@ -67,8 +67,10 @@ def _change(job: Job, rewrite: Rewrite, knowledge: Knowledge) -> Change | None:
 
 def _promised_writes(job: Job, footprint: JobFootprint, knowledge: Knowledge) -> Change | None:
     """The changes by promise: a job that reads some partitions and may add rows anywhere usually adds them to those that it
-    reads."""
-    if job.spec.writes is not None or len(footprint.keys) != 1 or job.spec.footprint is not None:
+    reads. Of a stream no promise is taken."""
+    if job.spec.stream is not None or job.spec.footprint is not None:
+        return None
+    if job.spec.writes is not None or len(footprint.keys) != 1:
         return None
     reads = {to_sql(f.reads) for f in footprint.tables if f.adds.is_everything and not f.reads.is_everything}
     if len(reads) != 1 or "FALSE" in reads:

@@ -135,6 +135,20 @@ def test_rows_that_may_land_anywhere_can_be_promised(folder: Path) -> None:
     assert not advice[0]["keepsResult"]
 
 
+def test_no_promise_is_advised_to_a_stream_which_may_make_none(folder: Path) -> None:
+    merge = f"MERGE INTO {ORDERS} t USING batch s ON t.id = s.id AND t.date = DATE '2026-11-18' WHEN NOT MATCHED THEN INSERT *"
+    stream = {
+        "source": {"format": "rate"},
+        "sql": merge,
+        "checkpoint": "s3://lake/_checkpoints/orders",
+        "trigger": {"availableNow": True},
+    }
+    manifest = json.loads(job("other", "")) | {"spec": {"stream": stream}}
+    write(folder, other=json.dumps(manifest))
+    found = json.loads(sluice(*given(folder, "delete", "other"), "-o", "json").stdout)
+    assert (found["order"], found["advice"]) == ("first-then-second", [])
+
+
 def test_a_pipe_gets_plain_lines_within_the_width(folder: Path) -> None:
     write(folder, other=job("other", MERGE_BY_SOURCE))
     result = sluice(
