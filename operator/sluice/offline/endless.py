@@ -41,13 +41,20 @@ def _behind(one: Understood, job: Understood) -> WaitsForEver | None:
     if breaks is not None:
         return WaitsForEver(one.name, job.name, breaks[1].advice)
     if job.job.spec.stream is not None and _is_endless(job.job.spec.stream):
-        advice = "a stream makes no room for one that runs for ever, too: let one of the two have the trigger availableNow"
-        return WaitsForEver(one.name, job.name, advice)
+        return WaitsForEver(one.name, job.name, _of_two_streams(one, job))
     needed = Yield.METADATA if job.footprint.changes_metadata else Yield.AGED
     if stream.yield_ in (Yield.AGED, needed):
         return None
     advice = f"have the stream pause for it between two batches, by spec.stream.yield: {needed}"
     return WaitsForEver(one.name, job.name, advice)
+
+
+def _of_two_streams(one: Understood, other: Understood) -> str | None:
+    """What lets the other go: a trigger that ends would let it begin, and what it reads would be broken meanwhile."""
+    breaks = lasting(other.footprint, one.footprint)
+    if breaks is not None:
+        return breaks[1].advice
+    return "a stream makes no room for one that runs for ever, too: let one of the two have the trigger availableNow"
 
 
 def _is_endless(stream: Stream) -> bool:

@@ -70,18 +70,30 @@ def test_streams_make_no_room_for_one_another(tmp_path: Path) -> None:
     assert all("let one of the two have the trigger availableNow" in advice for *_, advice in found)
 
 
-def test_what_would_break_a_reader_for_good_waits_whatever_the_stream_yields(tmp_path: Path) -> None:
+def reader() -> str:
     reads = {
         "source": {"format": "delta", "path": FACTS["path"]},
         "sql": None,
         "table": {"path": "s3://lake/copy"},
         "yield": "Aged",
     }
-    reader = json.loads(stream("reads"))
-    reader["spec"]["stream"] = {key: one for key, one in (reader["spec"]["stream"] | reads).items() if one}
-    [(waiting, runs, advice)] = told(tmp_path, reads=json.dumps(reader), waits=job("waits", REWRITES))
+    found = json.loads(stream("reads"))
+    found["spec"]["stream"] = {key: one for key, one in (found["spec"]["stream"] | reads).items() if one}
+    return json.dumps(found)
+
+
+def test_what_would_break_a_reader_for_good_waits_whatever_the_stream_yields(tmp_path: Path) -> None:
+    [(waiting, runs, advice)] = told(tmp_path, reads=reader(), waits=job("waits", REWRITES))
     assert (waiting, runs) == ("waits", "reads")
     assert "skipChangeCommits" in advice
+
+
+def test_of_two_streams_one_of_which_breaks_the_other_what_keeps_it_from_that_is_advised(
+    tmp_path: Path,
+) -> None:
+    found = told(tmp_path, reads=reader(), rewrites=stream("rewrites", **{"yield": "Aged"}))
+    assert {one[:2] for one in found} == {("reads", "rewrites"), ("rewrites", "reads")}
+    assert all("skipChangeCommits" in advice for *_, advice in found)
 
 
 def test_people_read_it_in_plan_and_in_explain(tmp_path: Path) -> None:
