@@ -7,6 +7,7 @@ from sluice.cli.outputs import print_hanging
 from sluice.conflicts import Level, Order, Verdict
 from sluice.offline.advice import Change
 from sluice.offline.endless import who_waits_for_ever
+from sluice.offline.one_checkpoint import who_share_one
 from sluice.offline.pairs import Explanation, Remedy, Understood
 from sluice.predicates.scope import OF_ANOTHER
 
@@ -42,6 +43,8 @@ def show(explanation: Explanation, out: Console) -> None:
 
 def _headline(explanation: Explanation) -> str:
     first, second = explanation.first.name, explanation.second.name
+    for shared in who_share_one((explanation.first, explanation.second)):
+        return f"✗ {shared}."
     if explanation.perhaps_one is not None and explanation.order is not Order.ANY:
         one, other = explanation.perhaps_one
         return f"✗ {first} and {second} wait for each other as long as {one} and {other} may be one table."

@@ -1,6 +1,7 @@
 """`sluice plan`, for people: what can run together, who is in whose way, and which change is worth most."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.text import Text
@@ -19,7 +20,8 @@ def show(plan: Plan, out: Console, most: int | None = MOST) -> None:
     _show_summary(plan, out)
     _show_widest(plan, out)
     _show_conflicts(plan, out, most)
-    _show_endless(plan, out, most)
+    _show_listed("Who would wait for ever", plan.endless, out, most)
+    _show_listed("Who would be refused", plan.refused, out, most)
     _show_savings(plan, out, most)
     for assumption in plan.assumptions:
         print_hanging(out, "Assumed: ", f"{assumption}.")
@@ -67,14 +69,14 @@ def _show_conflicts(plan: Plan, out: Console, most: int | None) -> None:
         out.print(f"  and {len(edges) - most} more: --all lists them", style="dim")
 
 
-def _show_endless(plan: Plan, out: Console, most: int | None) -> None:
-    if plan.endless:
+def _show_listed(heading: str, found: Sequence[object], out: Console, most: int | None) -> None:
+    if found:
         out.print()
-        out.print("Who would wait for ever", style="bold")
-    for one in plan.endless[:most]:
+        out.print(heading, style="bold")
+    for one in found[:most]:
         print_hanging(out, "  ", str(one))
-    if most is not None and len(plan.endless) > most:
-        out.print(f"  and {len(plan.endless) - most} more: --all lists them", style="dim")
+    if most is not None and len(found) > most:
+        out.print(f"  and {len(found) - most} more: --all lists them", style="dim")
 
 
 def _show_edge(plan: Plan, edge: Edge, out: Console) -> None:

@@ -9,6 +9,7 @@ from sluice.offline.advice import Change
 from sluice.offline.endless import WaitsForEver, who_waits_for_ever
 from sluice.offline.history.replay import Collision, Fate, History
 from sluice.offline.manifests import Trouble
+from sluice.offline.one_checkpoint import OneCheckpoint, who_share_one
 from sluice.offline.pairs import Explanation, Understood
 from sluice.offline.plan import Plan, Saving
 
@@ -50,6 +51,9 @@ def explanation_json(explanation: Explanation, troubles: Iterable[Trouble] = ())
         ],
         "hints": list(explanation.hints),
         "waitForEver": [_waits_json(one) for one in who_waits_for_ever(explanation)],
+        "oneCheckpoint": [
+            _one_checkpoint(one) for one in who_share_one((explanation.first, explanation.second))
+        ],
         "widened": {job.name: list(job.widened) for job in (explanation.first, explanation.second)},
         "assumptions": list(explanation.assumptions),
         "troubles": troubles_json(troubles),
@@ -87,6 +91,7 @@ def plan_json(plan: Plan) -> Json:
         },
         "advice": [saving_json(saving) for saving in plan.savings],
         "waitForEver": [_waits_json(one) for one in plan.endless],
+        "oneCheckpoint": [_one_checkpoint(one) for one in plan.refused],
         "assumptions": list(plan.assumptions),
         "troubles": troubles_json(plan.troubles),
     }
@@ -94,6 +99,10 @@ def plan_json(plan: Plan) -> Json:
 
 def _waits_json(one: WaitsForEver) -> Json:
     return {"job": one.job, "stream": one.stream, "advice": one.advice}
+
+
+def _one_checkpoint(one: OneCheckpoint) -> Json:
+    return {"checkpoint": one.checkpoint, "jobs": list(one.jobs)}
 
 
 def saving_json(saving: Saving) -> Json:

@@ -13,6 +13,7 @@ from sluice.offline.endless import WaitsForEver, waits_for_ever
 from sluice.offline.graph import Widest, widest_set
 from sluice.offline.knowledge import Knowledge
 from sluice.offline.manifests import Trouble
+from sluice.offline.one_checkpoint import OneCheckpoint, who_share_one
 from sluice.offline.pairs import Understood, assumptions_about_stores, hints_of, is_better, perhaps_one
 from sluice.offline.workspace import Workspace
 from sluice.tables import TableKey
@@ -59,6 +60,8 @@ class Plan:
     savings: tuple[Saving, ...]
     endless: tuple[WaitsForEver, ...]
     """Who would wait for ever."""
+    refused: tuple[OneCheckpoint, ...]
+    """Who would be refused."""
     assumptions: tuple[str, ...]
     troubles: tuple[Trouble, ...]
 
@@ -79,7 +82,8 @@ def planned(workspace: Workspace) -> Plan:
     stores = assumptions_about_stores((jobs[edge.first], jobs[edge.second], edge.pair) for edge in edges)
     assumptions = (*workspace.assumptions, *stores)
     endless = [one for edge in edges for one in waits_for_ever(jobs[edge.first], jobs[edge.second])]
-    return Plan(jobs, edges, widest, savings, tuple(endless), assumptions, tuple(workspace.troubles))
+    refused = tuple(who_share_one(jobs))
+    return Plan(jobs, edges, widest, savings, tuple(endless), refused, assumptions, tuple(workspace.troubles))
 
 
 def _edges(jobs: Sequence[Understood]) -> Iterator[Edge]:
