@@ -81,6 +81,11 @@ class Course:
         return bool(object_in(self.body.get("spec")).get("stream"))
 
     @property
+    def _tells_of_each_batch(self) -> bool:
+        """Whether its message is another one after each batch."""
+        return self.is_stream and self.status.get("reason") in (Reason.STREAMING, Reason.DRIVER_RUNNING)
+
+    @property
     def latest_attempt(self) -> Json:
         attempts = objects_in(self.status.get("attempts"))
         return attempts[-1] if attempts else {}
@@ -141,8 +146,7 @@ class Course:
         for attempt in objects_in(self.status.get("attempts")):
             yield from self._news_of_commits(objects_in(attempt.get("commits")))
         message = str(self.status.get("message") or "")
-        streams = self.status.get("reason") == Reason.STREAMING
-        told = (self.phase, "" if streams else message)  # its message tells of each batch
+        told = (self.phase, "" if self._tells_of_each_batch else message)
         if self.status.get("phase") and self._told != told:
             self._told = told
             yield f"{self.phase}: {message}" if message else self.phase

@@ -115,3 +115,13 @@ def test_who_follows_a_stream_is_told_of_its_phases_and_not_of_each_batch(course
     assert seen("Paused", "for etl/alter", 2) == ["Paused: for etl/alter"]
     assert seen("Running", "batch 3 ended", 3, **runs) == ["Running: batch 3 ended"]
     assert outcome_json(course)["stream"] == {"batch": 3, "batches": 1}
+
+
+def test_nor_of_each_batch_of_a_stream_that_ends(course: Course) -> None:
+    def seen(message: str, reason: str = "DriverRunning") -> list[str]:
+        told = body("Running", message, reason=reason)
+        return course.sees(told | {"spec": {"stream": {"trigger": {"availableNow": True}}}})
+
+    assert seen("it runs; no batch of it has ended yet") == ["Running: it runs; no batch of it has ended yet"]
+    assert seen("it runs; batch 0 ended") == []
+    assert seen("it was asked to stop", reason="Pausing") == ["Running: it was asked to stop"]
