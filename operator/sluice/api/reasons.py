@@ -98,7 +98,7 @@ class Reason(_Word):
     DRIVER_RUNNING = "DriverRunning", "Running: its driver runs."
     STREAMING = (
         "Streaming",
-        "Running: its stream has ended a batch, or found nothing to do yet; status.stream tells how far it is.",
+        "Running: its stream that runs for ever has ended a batch, or has found nothing to do; status.stream tells how far it is.",
     )
     PAUSING = "Pausing", "Running: its stream was asked to stop at a batch boundary; the message says why."
     PAUSE_NOT_HEEDED = (
@@ -343,6 +343,7 @@ _OF_EXCEPTIONS = {
         Reason.RUNS_FORGOTTEN,
         Reason.PLAN_NOT_UNDERSTOOD,
         Reason.CHECKPOINT_OF_ANOTHER,
+        Reason.CHECKPOINT_IN_A_TABLE,
         Reason.STREAM_STOPPED,
         Reason.TERMINATED,
     )
