@@ -10,6 +10,9 @@ from pydantic_core import ErrorDetails
 from sluice.api.sentences import MAPPING, kind, why
 
 _MOST_NAMED = 15
+_MOST_INSTEAD = 10
+"""Of more fields than this none is named in the place of one that isn't there."""
+_FOR_NOBODY = "Do not use it"
 
 Place = tuple[int | str, ...]
 
@@ -65,13 +68,22 @@ def _why(problem: ErrorDetails, model: type[BaseModel] | None) -> str:
         if 0 < len(names) <= _MOST_NAMED:
             return f"{MAPPING}: {', '.join(names)} (given: {kind(problem['input'])})"
     if problem["type"] == "extra_forbidden":
-        meant = get_close_matches(str(loc[-1]), _fields(_model_at(model, loc[:-1])), n=1)
-        return why(problem) + (f"; did you mean {meant[0]}?" if meant else "")
+        names = _fields(_model_at(model, loc[:-1]))
+        meant = get_close_matches(str(loc[-1]), names, n=1)
+        if meant:
+            return f"{why(problem)}; did you mean {meant[0]}?"
+        if 0 < len(names) <= _MOST_INSTEAD:
+            return f"{why(problem)}, only {', '.join(names)}"
     return why(problem)
 
 
 def _fields(model: type[BaseModel] | None) -> list[str]:
-    return [] if model is None else [field.alias or name for name, field in model.model_fields.items()]
+    fields = {} if model is None else model.model_fields
+    return [
+        field.alias or name
+        for name, field in fields.items()
+        if not (field.description or "").startswith(_FOR_NOBODY)
+    ]
 
 
 def _model_at(model: type[BaseModel] | None, loc: Sequence[int | str]) -> type[BaseModel] | None:

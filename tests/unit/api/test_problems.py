@@ -12,6 +12,18 @@ TOLD: list[tuple[object, str]] = [
     (DELETE | {"paramaters": {}}, "spec.paramaters: there is no such field; did you mean parameters?"),
     (DELETE | {"zzz": 1}, "spec.zzz: there is no such field"),
     (
+        {
+            "stream": {
+                "trigger": {"once": True},
+                "source": {"format": "rate"},
+                "table": {"name": "t"},
+                "checkpoint": "s3://a/b",
+            }
+        },
+        "spec.stream.trigger.once: there is no such field, only availableNow, processingTime",
+    ),
+    (DELETE | {"retry": {"what": 1}}, "spec.retry.what: there is no such field, only limit, backoff, on"),
+    (
         DELETE | {"admission": {"timout": "1h"}},
         "spec.admission.timout: there is no such field; did you mean timeout?",
     ),
