@@ -248,7 +248,8 @@ class Admission(Model):
     timeout: Limit | None = None
     """Longest wait in the queue, such as 2h; after that the job ends as Failed without having run. Absent: as the
     policies of its tables say in admission.defaultTimeout (the shortest counts), otherwise no limit. It counts from
-    queuedAt; for a job that was suspended from resumedAt, and for a retry from retryAt, if these are later."""
+    queuedAt; for a job that was suspended from resumedAt, for a retry from retryAt, and for a stream that had stopped between
+    two batches from when it queued again, if these are later."""
     quota_timeout: Limit | None = None
     """Longest wait for compute once the job is admitted, such as 15m: while the API server refuses its SparkApplication (a
     quota, a webhook), while that is suspended (as by Kueue), and while its driver's pod has no node. Meanwhile it keeps
@@ -261,7 +262,8 @@ class Admission(Model):
     when_blocked: WhenBlocked = WhenBlocked.WAIT
     """What the job does when another one is in its way: Wait in the queue (the default), Skip (ends at once as
     Skipped: for upkeep that the next run makes up for; as Failed if an attempt of it has failed before) or Fail (ends at
-    once as Failed). status.blockedBy names the jobs that were in the way."""
+    once as Failed). status.blockedBy names the jobs that were in the way. A stream that had stopped between two batches waits,
+    whatever this says."""
     risk: Risk | None = None
     """Strict: runs only beside jobs that it cannot conflict with. Optimistic: also runs beside jobs that it may
     conflict with, if they accept that, too; the policy of each of its tables must say Optimistic, or the job is refused.
