@@ -6,6 +6,7 @@ of the run.
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import ssl
@@ -87,7 +88,8 @@ class Cluster:
                 found = json.loads(answer.read(_MOST_BYTES))
         except urllib.error.HTTPError as error:
             raise RequestError(f"{error.code} {_message(error)}", error.code) from error
-        except (OSError, ValueError) as error:  # ValueError: an answer, or a token, that is none
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            # ValueError: an answer, or a token, that is none. HTTPException: an answer that was broken off.
             raise RequestError(f"{self.address} does not answer: {error}") from error
         return found if isinstance(found, dict) else {}
 
@@ -99,6 +101,6 @@ def _message(error: urllib.error.HTTPError) -> str:
     """The API server's own words."""
     try:
         told = json.loads(error.read(64 * 1024))
-    except (OSError, ValueError):
+    except (OSError, ValueError, http.client.HTTPException):
         told = None
     return str(told["message"]) if isinstance(told, dict) and "message" in told else str(error.reason)
