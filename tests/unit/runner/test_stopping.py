@@ -37,7 +37,7 @@ UNASKED: dict[str, Any] = {"metadata": {}}
 
 
 def watch(stop: Stop, server: Played) -> PodWatch:
-    return PodWatch(stop, "sales", Mask(["hunter2-4711"]), lambda: cast("Cluster", server), 0.01)
+    return PodWatch(stop, "sales", Mask(["hunter2-4711"]), lambda: cast("Cluster", server), 0.01, 0.02)
 
 
 def eventually(holds: Callable[[], bool]) -> None:
@@ -73,19 +73,27 @@ def test_what_the_annotation_says_is_not_what_counts() -> None:
 
 
 @pytest.mark.parametrize("code", [403, 404])
-def test_who_may_not_ask_says_so_once_and_goes_on_without(
+def test_who_may_not_ask_says_so_once_and_asks_again_later(
     code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stop, server = Stop(), Played(UNASKED, RequestError(f"{code} hunter2-4711 may not", code))
+    refused = RequestError(f"{code} hunter2-4711 may not", code)
+    stop, server = Stop(), Played(UNASKED, refused, refused, refused, UNASKED, UNASKED, ASKED)
     watch(stop, server).start()
-    eventually(lambda: server.asked == 2)
-    eventually(lambda: not any(thread.name == "stop" for thread in threading.enumerate()))
-    assert not stop.is_asked()
-    told = capsys.readouterr().err
-    assert told.count("nobody can ask this stream to stop") == 1
+    assert stop.is_asked(within=30)
+    assert server.asked == 7
+    told = capsys.readouterr()
+    assert told.err.count("nobody can ask this stream to stop") == 1
     assert (
-        f"{code} *** may not: let the driver's service account get and patch pods in namespace sales" in told
+        f"{code} *** may not: let the driver's service account get and patch pods in namespace sales"
+        in told.err
     )
+    assert told.out.count("this stream can be asked to stop between two batches again") == 1
+
+
+def test_who_may_not_ask_from_the_beginning_asks_again_as_well() -> None:
+    stop, server = Stop(), Played(RequestError("403 may not", 403), ASKED)
+    watch(stop, server).start()
+    assert stop.is_asked(within=30)
 
 
 def test_a_driver_outside_of_a_cluster_says_that_nobody_can_ask_it(

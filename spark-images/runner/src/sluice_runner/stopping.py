@@ -1,7 +1,7 @@
 """How a stream is asked to stop between two batches: by an annotation on the driver's own pod, and a lock around each batch.
 
-The annotation's presence is the request; what it says is for people. A driver that can't ask for its pod goes on without, and
-says so.
+The annotation's presence is the request; what it says is for people. A driver that can't ask for its pod goes on without, says
+so, and tries again: a stream runs for months, and a right may be given, or an API server begin anew, while it does.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from sluice_runner.cluster import Cluster, NoClusterError, RequestError
 ANNOTATION = "sluice.dev/stop"
 PAUSE = 1.0
 """Seconds between two requests."""
-_NEVER_ANSWERED = (403, 404)
+_PAUSE_IF_REFUSED = 30.0
+_REFUSED = (403, 404)
 _LONGEST_TOLD = 512
 
 
@@ -72,12 +73,15 @@ class PodWatch:
         mask: Callable[[str], str],
         cluster: Callable[[], Cluster] = Cluster.of_pod,
         pause: float = PAUSE,
+        pause_if_refused: float = _PAUSE_IF_REFUSED,
     ) -> None:
         self._stop = stop
         self._namespace = namespace
         self._mask = mask
         self._cluster = cluster
         self._pause = pause
+        self._pause_if_refused = pause_if_refused
+        self._is_refused = False
         self._ends = threading.Event()
 
     def start(self) -> None:
@@ -86,40 +90,49 @@ class PodWatch:
         except NoClusterError as error:
             self._complain(str(error))
             return
-        if self._goes_on(cluster):
-            threading.Thread(target=self._watch, args=(cluster,), name="stop", daemon=True).start()
+        pause = self._ask(cluster)
+        if pause is not None:
+            threading.Thread(target=self._watch, args=(cluster, pause), name="stop", daemon=True).start()
 
     def end(self) -> None:
         """Doesn't wait for a request that is under way: the thread ends with the process."""
         self._ends.set()
 
-    def _watch(self, cluster: Cluster) -> None:
-        while not self._ends.wait(self._pause):
-            if not self._goes_on(cluster):
+    def _watch(self, cluster: Cluster, pause: float) -> None:
+        while not self._ends.wait(pause):
+            asks_again = self._ask(cluster)
+            if asks_again is None:
                 return
+            pause = asks_again
 
-    def _goes_on(self, cluster: Cluster) -> bool:
-        """Asks once; false if there is nothing more to ask."""
+    def _ask(self, cluster: Cluster) -> float | None:
+        """Asks once. The seconds until it is worth asking again; None: the stream was asked to stop."""
         namespace, pod = (quote(name, safe="") for name in (self._namespace, f"{cluster.application}-driver"))
         try:
             # Of any age: the API server answers this from its cache.
             found = cluster.request("GET", f"/api/v1/namespaces/{namespace}/pods/{pod}?resourceVersion=0")
         except RequestError as error:
-            if error.code in _NEVER_ANSWERED:
-                self._complain(
-                    f"{self._mask(str(error))}: let the driver's service account get and patch pods in namespace {self._namespace}"
-                )
-                return False
-            return True
+            return self._pause if error.code not in _REFUSED else self._after_refusal(error)
+        if self._is_refused:
+            self._is_refused = False
+            sys.stdout.write("sluice: this stream can be asked to stop between two batches again\n")
         asked = ((found.get("metadata") or {}).get("annotations") or {}).get(ANNOTATION)
         if asked is None:
-            return True
+            return self._pause
         sys.stdout.write(
             f"sluice: asked to stop after the batch under way: {self._mask(str(asked))[:_LONGEST_TOLD]}\n"
         )
         sys.stdout.flush()
         self._stop.ask()
-        return False
+        return None
+
+    def _after_refusal(self, error: RequestError) -> float:
+        if not self._is_refused:
+            self._is_refused = True
+            self._complain(
+                f"{self._mask(str(error))}: let the driver's service account get and patch pods in namespace {self._namespace}"
+            )
+        return self._pause_if_refused
 
     def _complain(self, why: str) -> None:
         sys.stderr.write(f"sluice: nobody can ask this stream to stop between two batches: {why}\n")
