@@ -65,7 +65,18 @@ def test_a_stream_is_idle_from_when_it_found_nothing_until_its_next_batch() -> N
             {"rows": 6},
         ),
         ([{"metrics": {"numFilesOutstanding": "many", "numBytesOutstanding": "-1", "other": "5"}}], None),
+        (
+            [{"metrics": {"numFilesOutstanding": "8e18", "numBytesOutstanding": "1e400"}}] * 2,
+            {"files": 2**63 - 1},
+        ),
+        ([{"metrics": {"numFilesOutstanding": 10**400}}], None),
+        *(
+            ([{"metrics": {"avgOffsetsBehindLatest": "2.5"}, "endOffset": offset}], None)
+            for offset in (7, "7", "shard-1@7", "[" * 10_000, [{"shard": 7}], None)
+        ),
     ],
 )
-def test_its_lag_is_told_by_metrics_that_are_known(sources: Any, told: dict[str, int] | None) -> None:
+def test_its_lag_is_told_by_metrics_that_are_known_whatever_else_a_source_says(
+    sources: Any, told: dict[str, int] | None
+) -> None:
     assert lag(sources) == told

@@ -85,20 +85,27 @@ def lag(sources: Any) -> dict[str, int] | None:
             if count is not None:
                 found[name] = found.get(name, 0) + int(count)
         behind = _number(metrics.get("avgOffsetsBehindLatest"))
-        if behind is not None:
-            found["rows"] = found.get("rows", 0) + round(behind * _partitions(source.get("endOffset")))
-    return found or None
+        partitions = _partitions(source.get("endOffset"))
+        if behind is not None and partitions is not None:
+            found["rows"] = found.get("rows", 0) + round(behind * partitions)
+    return {name: min(count, _MOST) for name, count in found.items()} or None
 
 
-def _partitions(offsets: Any) -> int:
-    """Of Kafka's topics together: each tells an offset for each of its partitions."""
-    topics = json.loads(offsets) if isinstance(offsets, str) else offsets
-    return sum(len(topic) for topic in topics.values() if isinstance(topic, dict)) if topics else 0
+def _partitions(offsets: Any) -> int | None:
+    """Of Kafka's topics together: each tells an offset for each of its partitions. None for another source's offsets, which may
+    be anything."""
+    try:
+        topics = json.loads(offsets) if isinstance(offsets, str) else offsets
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(topics, dict):
+        return None
+    return sum(len(topic) for topic in topics.values() if isinstance(topic, dict))
 
 
 def _number(text: Any) -> float | None:
     try:
         found = float(text)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return found if 0 <= found <= _MOST else None
