@@ -1,4 +1,4 @@
-"""Whatever an API server answers, or breaks off, is an error that whoever asked expects: threads ask it that nobody starts again."""
+"""Whatever an API server answers, or breaks off, is an error that who asked expects: nobody starts the asking threads again."""
 
 from __future__ import annotations
 

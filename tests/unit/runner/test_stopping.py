@@ -37,7 +37,9 @@ UNASKED: dict[str, Any] = {"metadata": {}}
 
 
 def watch(stop: Stop, server: Played) -> PodWatch:
-    return PodWatch(stop, "sales", Mask(["hunter2-4711"]), lambda: cast("Cluster", server), 0.01, 0.02)
+    return PodWatch(
+        stop, "sales", Mask(["hunter2-4711"]), lambda: cast("Cluster", server), 0.01, pause_if_refused=0.02
+    )
 
 
 def eventually(holds: Callable[[], bool]) -> None:

@@ -73,6 +73,7 @@ class PodWatch:
         mask: Callable[[str], str],
         cluster: Callable[[], Cluster] = Cluster.of_pod,
         pause: float = PAUSE,
+        *,
         pause_if_refused: float = _PAUSE_IF_REFUSED,
     ) -> None:
         self._stop = stop
