@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import pytest
 
-from sluice_runner.checkpoint import Owner, Place, _is_hidden, parsed
+from sluice_runner.catalogs import Name
+from sluice_runner.checkpoint import Checkpoint, Owner, Place, _is_hidden, parsed, places_of
+from sluice_runner.tables import Table
 
 ORDERS = Place("s3a://lake/orders", "6b1f")
 ITEMS = Place("s3a://lake/items", "77aa")
@@ -20,7 +24,18 @@ def test_what_is_written_is_read_again() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "[]", "{}", '{"version":2}', '{"version":1,"job":"a"}', OURS.text().replace("location", "x")],
+    [
+        "",
+        "{",
+        "[]",
+        "{}",
+        '{"version":2}',
+        '{"version":1,"job":"a"}',
+        OURS.text().replace("location", "x"),
+        OURS.text().replace('"s3://lake/raw"', "7"),
+        OURS.text().replace('"s3://lake/raw"', "[]"),
+        OURS.text().replace('"6b1f"', "{}"),
+    ],
 )
 def test_what_sluice_did_not_write_is_not_read(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
@@ -75,3 +90,59 @@ def test_vacuum_passes_by_what_begins_with_an_underscore_or_a_dot_but_deltas_own
     name: str, hidden: bool
 ) -> None:
     assert _is_hidden(name) is hidden
+
+
+@dataclass(frozen=True)
+class Found:
+    location: str
+
+    def id(self) -> str:
+        return f"id of {self.location}"
+
+
+def test_a_table_that_is_not_there_yet_is_known_by_its_path() -> None:
+    there = {("delta", "s3://lake/orders"): "s3a://lake/orders", ("sales", "items"): "s3a://lake/items"}
+
+    def find(name: Name) -> Sequence[Table]:
+        return [cast("Table", Found(there[name]))] if name in there else []
+
+    names: list[Name] = [
+        *there,
+        *there,
+        ("delta", "/new"),
+        ("DELTA", "/newer"),
+        ("sales", "new"),
+        ("delta", "new"),
+    ]
+    assert list(places_of(names, find, lambda path: f"s3a://lake{path}")) == [
+        Place("s3a://lake/orders", "id of s3a://lake/orders"),
+        Place("s3a://lake/items", "id of s3a://lake/items"),
+        Place("s3a://lake/new"),
+        Place("s3a://lake/newer"),
+    ]
+
+
+class Files:
+    """A file system with these files, by their paths."""
+
+    def __init__(self, **files: str) -> None:
+        self.files = files
+
+    def exists(self, path: str) -> bool:
+        return path in self.files
+
+
+def checkpoint_with(files: Files, monkeypatch: pytest.MonkeyPatch) -> Checkpoint:
+    """One that can only look for its file and read it."""
+    path: Any = type("Path", (), {"getFileSystem": lambda _self, _conf: files})()
+    found = Checkpoint.__new__(Checkpoint)
+    found._path, found._conf = path, None
+    monkeypatch.setattr(Checkpoint, "_child", lambda _self, name: name)
+    monkeypatch.setattr(Checkpoint, "_read", lambda _self, files: files.files["sluice.json"])
+    return found
+
+
+def test_what_a_checkpoint_tells_of_tables_stays_where_the_stream_knows_of_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    checkpoint_with(Files(**{"sluice.json": OURS.text()}), monkeypatch).keep(replace(OURS, targets=()))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from sluice_runner import tables, targets, write
 from sluice_runner.bound import Bound
 from sluice_runner.catalogs import Catalogs, Name
-from sluice_runner.checkpoint import Checkpoint, owner_of
+from sluice_runner.checkpoint import Checkpoint, Owner, owner_of, places_of
 from sluice_runner.commits import Commit
 from sluice_runner.executing import Context, Outcome, Prepared, step
 from sluice_runner.fencing import APP_ID, TXN_VERSION, Unfenced
@@ -27,7 +27,7 @@ from sluice_runner.leads import Looks
 from sluice_runner.mentions import mentioned
 from sluice_runner.partitions import Conditions
 from sluice_runner.past import Done
-from sluice_runner.plan import Statement, Stream, Target, Write
+from sluice_runner.plan import Job, Statement, Stream, Target, Write
 from sluice_runner.promise import Gate
 from sluice_runner.repeatable import WRITES_DELTA, refuse_unrepeatable
 from sluice_runner.settings import set_to
@@ -171,6 +171,7 @@ class _Rooms:
         self._spark = spark
         self._stream = stream
         self._plan = plan
+        self._catalogs = catalogs
         self.numbered = Numbered(spark, stream, _query_id(spark))
         self.context = Context(
             spark,
@@ -212,7 +213,7 @@ class _Rooms:
 
     def done(self, batch: int) -> Done:
         """The last statement of which a table remembers that it was done for this batch."""
-        found = self._written([write.table_name(touched.table) for touched in self._plan.touched])
+        found = self._written()
         last = 0
         for statement in self._stream.statements:
             app_id = self.numbered.app_id(statement.number)
@@ -223,19 +224,28 @@ class _Rooms:
 
     def keep_owner(self) -> None:
         """Has the checkpoint tell whose it is."""
-        owner = owner_of(self._plan.job, self._stream, self._written())
-        Checkpoint(self._spark, self._stream.checkpoint).keep(owner)
+        found = owner(self._spark, self._plan.job, self._stream, self.context.bound, self._catalogs)
+        Checkpoint(self._spark, self._stream.checkpoint).keep(found)
 
-    def _written(self, judged: Iterable[Name] = ()) -> list[Table]:
-        return written(self._spark, self._stream, self.context.bound, judged)
+    def _written(self) -> list[Table]:
+        """The tables that the stream may write, and those that it was judged to, as far as they are there."""
+        bound = self.context.bound
+        judged = [bound.there(write.table_name(touched.table)) for touched in self._plan.touched]
+        names = dict.fromkeys([*_written(self._spark, self._stream, bound), *judged])
+        found = (table for name in names for table in tables.find(self._spark, name))
+        return list({table.location: table for table in found}.values())
 
 
-def written(spark: SparkSession, stream: Stream, bound: Bound, judged: Iterable[Name] = ()) -> list[Table]:
-    """The tables that the stream may write, as far as they are there."""
+def owner(spark: SparkSession, job: Job, stream: Stream, bound: Bound, catalogs: Catalogs) -> Owner:
+    """Whose a checkpoint of this stream is."""
+    names = _written(spark, stream, bound)
+    return owner_of(job, stream, list(places_of(names, partial(tables.find, spark), catalogs.qualified)))
+
+
+def _written(spark: SparkSession, stream: Stream, bound: Bound) -> list[Name]:
     names = [write.table_name(stream.table)] if stream.table is not None else []
     names += [name for one in stream.statements for name in targets.analyse(spark, one.text).names]
-    there = dict.fromkeys(bound.there(name) for name in (*names, *judged))
-    return list({table.location: table for name in there for table in tables.find(spark, name)}.values())
+    return [bound.there(name) for name in names]
 
 
 def mentioned_by(spark: SparkSession, stream: Stream) -> list[tuple[str, ...]]:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JJavaError
 
+from sluice_runner import tables
+from sluice_runner.catalogs import Name
 from sluice_runner.locations import is_same
 from sluice_runner.plan import Job, Stream
 from sluice_runner.tables import Table, UnreachableStorageError
@@ -79,9 +81,21 @@ def _listed(places: Sequence[Place]) -> str:
     return " and ".join(one.location for one in places)
 
 
-def owner_of(job: Job, stream: Stream, targets: Sequence[Table]) -> Owner:
-    places = tuple(Place(table.location, table.id()) for table in targets)
-    return Owner(f"{job.namespace}/{job.name}", places, stream.source.format or "", stream.source.path)
+def owner_of(job: Job, stream: Stream, targets: Sequence[Place]) -> Owner:
+    return Owner(
+        f"{job.namespace}/{job.name}", tuple(targets), stream.source.format or "", stream.source.path
+    )
+
+
+def places_of(
+    names: Iterable[Name], find: Callable[[Name], Sequence[Table]], qualified: Callable[[str], str]
+) -> Iterator[Place]:
+    """Where the tables of these names lie. One that isn't there yet is known by its path; by a name it is anywhere."""
+    for name in dict.fromkeys(names):
+        found = find(name)
+        yield from (Place(table.location, table.id()) for table in found)
+        if not found and tables.is_path(name):
+            yield Place(qualified(name[1]))
 
 
 def parsed(text: str) -> Owner:
@@ -91,10 +105,16 @@ def parsed(text: str) -> Owner:
         if found["version"] != _VERSION:
             raise ValueError(f"its version is {found['version']}")
         source: Mapping[str, Any] = found["source"]
-        targets = tuple(Place(str(one["location"]), one["id"]) for one in found["targets"])
-        return Owner(str(found["job"]), targets, str(source["format"]), source["path"])
+        targets = tuple(Place(str(one["location"]), _text(one["id"])) for one in found["targets"])
+        return Owner(str(found["job"]), targets, str(source["format"]), _text(source["path"]))
     except (KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"it is none that Sluice wrote ({error})") from error
+
+
+def _text(value: Any) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise TypeError(f"{value!r:.80} is no text")
+    return value
 
 
 class Checkpoint:
@@ -120,10 +140,10 @@ class Checkpoint:
             ) from error
 
     def keep(self, owner: Owner) -> None:
-        """Writes whose the checkpoint is, unless it says so already."""
+        """Writes whose the checkpoint is, unless it says so already, or says of which tables where the owner now knows of none."""
         files = self._path.getFileSystem(self._conf)
         ours = self._child(FILE)
-        if files.exists(ours) and self._read(files) == owner.text():
+        if files.exists(ours) and (not owner.targets or self._read(files) == owner.text()):
             return
         half = self._child(f".{FILE}.tmp")
         stream = files.create(half, True)

@@ -9,10 +9,10 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from sluice_runner.batches import Batches, mentioned_by, refuse_statements, written
+from sluice_runner.batches import Batches, mentioned_by, owner, refuse_statements
 from sluice_runner.bound import Bound
 from sluice_runner.catalogs import Catalogs
-from sluice_runner.checkpoint import Checkpoint, owner_of
+from sluice_runner.checkpoint import Checkpoint
 from sluice_runner.executing import failure_of
 from sluice_runner.failures import Terminated
 from sluice_runner.plan import Stream
@@ -62,10 +62,11 @@ class _Run:
     def result(self) -> Result:
         spark, plan = self._spark, self._progress.plan
         mentioned = partial(mentioned_by, spark, self._stream)
-        bound = Bound(spark, Catalogs(spark), plan.names, self._progress.leads, mentioned)
+        catalogs = Catalogs(spark)
+        bound = Bound(spark, catalogs, plan.names, self._progress.leads, mentioned)
         refuse_statements(spark, self._stream)
-        owner = owner_of(plan.job, self._stream, written(spark, self._stream, bound))
-        Checkpoint(spark, self._stream.checkpoint).refuse(owner)
+        whose = owner(spark, plan.job, self._stream, bound, catalogs)
+        Checkpoint(spark, self._stream.checkpoint).refuse(whose)
         query = self._started()
         self._state.query_id = query.id
         self._progress.running = 1

@@ -39,6 +39,10 @@ def path_name(path: str) -> tuple[str, str]:
     return ("delta", path)
 
 
+def is_path(name: Sequence[str]) -> bool:
+    return len(name) == 2 and name[0].lower() in _PATH_FORMATS and "/" in name[1]
+
+
 @dataclass(frozen=True)
 class Table:
     location: str
@@ -101,7 +105,7 @@ def _code_of(error: AnalysisException) -> str | None:
 
 
 def _behind(spark: SparkSession, name: Sequence[str]) -> tuple[Table, ...]:
-    if len(name) == 2 and name[0].lower() in _PATH_FORMATS and "/" in name[1]:
+    if is_path(name):
         name = path_name(name[1])
     plan: Any = spark.table(quoted(name))._jdf.queryExecution().analyzed()
     leaves = plan.collectLeaves()
