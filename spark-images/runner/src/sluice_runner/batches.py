@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -212,15 +212,12 @@ class _Rooms:
         return Prepared(found, partial(mentioned, self._spark, text), partial(self._spark.sql, text))
 
     def done(self, batch: int) -> Done:
-        """The last statement of which a table remembers that it was done for this batch."""
+        """The last statement of which a table remembers that it was done for this batch. An append is left to Delta."""
+        if not self._stream.statements:
+            return Done()
         found = self._written()
-        last = 0
-        for statement in self._stream.statements:
-            app_id = self.numbered.app_id(statement.number)
-            seen = [table.txn_version(app_id) for table in found]
-            if any(version is not None and version >= batch for version in seen):
-                last = statement.number
-        return Done(last)
+        numbers = {one.number: self.numbered.app_id(one.number) for one in self._stream.statements}
+        return Done(last_done(numbers, found, batch))
 
     def keep_owner(self) -> None:
         """Has the checkpoint tell whose it is."""
@@ -228,12 +225,27 @@ class _Rooms:
         Checkpoint(self._spark, self._stream.checkpoint).keep(found)
 
     def _written(self) -> list[Table]:
-        """The tables that the stream may write, and those that it was judged to, as far as they are there."""
+        """The tables that the stream may write, and those that it was judged to, as far as they are there. One that can't be
+        looked at now, as while a metastore is away, may remember what was done."""
         bound = self.context.bound
-        judged = [bound.there(write.table_name(touched.table)) for touched in self._plan.touched]
-        names = dict.fromkeys([*_written(self._spark, self._stream, bound), *judged])
-        found = (table for name in names for table in tables.find(self._spark, name))
+        names = dict.fromkeys(_written(self._spark, self._stream, bound))
+        judged = dict.fromkeys(bound.there(write.table_name(touched.table)) for touched in self._plan.touched)
+        found = [table for name in names for table in tables.find_for_sure(self._spark, name)]
+        found += [table for name in judged if name not in names for table in tables.find(self._spark, name)]
         return list({table.location: table for table in found}.values())
+
+
+def last_done(app_ids: Mapping[int, str], found: Sequence[Table], batch: int) -> int:
+    """The last of these statements that a table remembers for the batch: a later one implies those before it."""
+    return max(
+        (
+            number
+            for number, app_id in app_ids.items()
+            for version in (table.txn_version(app_id) for table in found)
+            if version is not None and version >= batch
+        ),
+        default=0,
+    )
 
 
 def owner(spark: SparkSession, job: Job, stream: Stream, bound: Bound, catalogs: Catalogs) -> Owner:
