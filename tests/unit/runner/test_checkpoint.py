@@ -7,11 +7,22 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import pytest
+from py4j.protocol import Py4JJavaError
 
 from sluice_runner.catalogs import Name
-from sluice_runner.checkpoint import Checkpoint, Owner, Place, _is_hidden, parsed, places_of
-from sluice_runner.tables import Table
+from sluice_runner.checkpoint import (
+    Checkpoint,
+    CheckpointInATableError,
+    Owner,
+    Place,
+    _is_hidden,
+    parsed,
+    places_of,
+)
+from sluice_runner.tables import Table, UnreachableStorageError
+from unit.runner.test_chains import JavaError
 
+REFUSED_BY_S3 = "java.nio.file.AccessDeniedException"
 ORDERS = Place("s3a://lake/orders", "6b1f")
 ITEMS = Place("s3a://lake/items", "77aa")
 OURS = Owner("sales/orders", (ORDERS,), "delta", "s3://lake/raw")
@@ -122,27 +133,80 @@ def test_a_table_that_is_not_there_yet_is_known_by_its_path() -> None:
     ]
 
 
+class JavasPath:
+    """A path as Hadoop has it."""
+
+    def __init__(self, above: JavasPath | str, name: str = "") -> None:
+        self.place = f"{above.place.rstrip('/')}/{name}" if isinstance(above, JavasPath) else above
+
+    def getName(self) -> str:  # noqa: N802 - as in Java
+        return self.place.rpartition("/")[2]
+
+    def getParent(self) -> JavasPath | None:  # noqa: N802 - as in Java
+        return None if self.place == "/" else JavasPath(self.place.rpartition("/")[0] or "/")
+
+    def getFileSystem(self, files: Files) -> Files:  # noqa: N802 - as in Java
+        return files
+
+    def toString(self) -> str:  # noqa: N802 - as in Java
+        return self.place
+
+
 class Files:
-    """A file system with these files, by their paths."""
+    """A file system with these files, which refuses to tell of some others."""
 
-    def __init__(self, **files: str) -> None:
-        self.files = files
+    def __init__(self, *there: str, refuses: Sequence[str] = (), by: str = REFUSED_BY_S3) -> None:
+        self._there, self._refuses, self._by = there, refuses, by
 
-    def exists(self, path: str) -> bool:
-        return path in self.files
+    def makeQualified(self, path: JavasPath) -> JavasPath:  # noqa: N802 - as in Java
+        return path
+
+    def exists(self, path: JavasPath) -> bool:
+        if path.place in self._refuses:
+            error = Py4JJavaError.__new__(Py4JJavaError)
+            error.java_exception = JavaError("java.io.IOException", "HEAD", JavaError(self._by, "403"))
+            raise error
+        return path.place in self._there
 
 
-def checkpoint_with(files: Files, monkeypatch: pytest.MonkeyPatch) -> Checkpoint:
-    """One that can only look for its file and read it."""
-    path: Any = type("Path", (), {"getFileSystem": lambda _self, _conf: files})()
+def checkpoint_at(place: str, files: Files) -> Checkpoint:
+    jvm: Any = type("Jvm", (), {})()
+    jvm.org = jvm.apache = jvm.hadoop = jvm.fs = jvm
+    jvm.Path = JavasPath
     found = Checkpoint.__new__(Checkpoint)
-    found._path, found._conf = path, None
-    monkeypatch.setattr(Checkpoint, "_child", lambda _self, name: name)
-    monkeypatch.setattr(Checkpoint, "_read", lambda _self, files: files.files["sluice.json"])
+    found._jvm, found._location, found._path, found._conf = jvm, place, JavasPath(place), files
     return found
 
 
 def test_what_a_checkpoint_tells_of_tables_stays_where_the_stream_knows_of_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    checkpoint_with(Files(**{"sluice.json": OURS.text()}), monkeypatch).keep(replace(OURS, targets=()))
+    monkeypatch.setattr(Checkpoint, "_read", lambda _self, _files: OURS.text())
+    checkpoint_at("/lake/c", Files("/lake/c/sluice.json")).keep(replace(OURS, targets=()))
+
+
+def test_folders_above_a_checkpoint_that_the_driver_may_not_see_are_no_tables() -> None:
+    files = Files(refuses=["/lake/_delta_log", "/_delta_log"])
+    checkpoint_at("/lake/states/c", files).refuse(OURS)
+
+
+@pytest.mark.parametrize(
+    ("refused", "by"),
+    [
+        ("/lake/states/c/_delta_log", REFUSED_BY_S3),
+        ("/lake/states/c/sluice.json", REFUSED_BY_S3),
+        ("/lake/_delta_log", "java.net.UnknownHostException"),
+    ],
+)
+def test_a_checkpoint_that_can_not_be_looked_into_is_refused(refused: str, by: str) -> None:
+    with pytest.raises(
+        UnreachableStorageError, match=r"^the checkpoint /lake/states/c could not be looked into"
+    ):
+        checkpoint_at("/lake/states/c", Files(refuses=[refused], by=by)).refuse(OURS)
+
+
+@pytest.mark.parametrize("place", ["/lake/t/c", "/lake/t", "/lake/t/_delta_log/c", "/lake/t/p=1/c"])
+def test_a_table_above_is_found_beside_folders_that_the_driver_may_not_see(place: str) -> None:
+    files = Files("/lake/t/_delta_log", refuses=["/lake/_delta_log", "/lake/t/p=1/_delta_log"])
+    with pytest.raises(CheckpointInATableError, match="lies in the folder of the table /lake/t,"):
+        checkpoint_at(place, files).refuse(OURS)

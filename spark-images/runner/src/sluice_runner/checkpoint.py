@@ -16,6 +16,7 @@ from py4j.protocol import Py4JJavaError
 
 from sluice_runner import tables
 from sluice_runner.catalogs import Name
+from sluice_runner.chains import chain_of
 from sluice_runner.locations import is_same
 from sluice_runner.plan import Job, Stream
 from sluice_runner.tables import Table, UnreachableStorageError
@@ -29,6 +30,9 @@ _LOG = "_delta_log"
 _NOT_HIDDEN = ("_delta_index", "_change_data")
 """Folders of Delta's own, into which VACUUM looks although their names begin with _."""
 _MOST_BYTES = 1024 * 1024
+_REFUSALS = frozenset(
+    {"java.nio.file.AccessDeniedException", "org.apache.hadoop.security.AccessControlException"}
+)
 
 
 class CheckpointOfAnotherStreamError(Exception):
@@ -161,7 +165,8 @@ class Checkpoint:
         while folder is not None:
             name = str(folder.getName())
             if name == _LOG or (
-                not any(_is_hidden(one) for one in below) and files.exists(self._child(_LOG, folder))
+                not any(_is_hidden(one) for one in below)
+                and self._has_log(files, folder, is_above=bool(below))
             ):
                 table = folder.getParent() if name == _LOG else folder
                 raise CheckpointInATableError(
@@ -171,6 +176,16 @@ class Checkpoint:
                 )
             below.append(name)
             folder = folder.getParent()
+
+    def _has_log(self, files: Any, folder: Any, *, is_above: bool) -> bool:
+        """A driver may have rights to its checkpoint alone, and to no folder above it: what it may not see is no table that it
+        knows of."""
+        try:
+            return bool(files.exists(self._child(_LOG, folder)))
+        except Py4JJavaError as error:
+            if not is_above or not is_refusal(error):
+                raise
+            return False
 
     def _refuse_another(self, files: Any, stream_is: Owner) -> None:
         if not files.exists(self._child(FILE)):
@@ -204,6 +219,11 @@ class Checkpoint:
 
     def _child(self, name: str, folder: Any = None) -> Any:
         return self._jvm.org.apache.hadoop.fs.Path(self._path if folder is None else folder, name)
+
+
+def is_refusal(error: Py4JJavaError) -> bool:
+    """Whether the storage has refused the driver's account."""
+    return any(link.class_name in _REFUSALS for link in chain_of(error))
 
 
 def _is_hidden(name: str) -> bool:
