@@ -32,12 +32,15 @@ class Boundary:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._is_closed = False
+        self.has_refused = False
+        """Whether a batch was kept from beginning, which ends the query by an exception."""
 
     @contextmanager
     def inside(self) -> Iterator[None]:
         """A batch is in here, unless the boundary was closed before it."""
         with self._lock:
             if self._is_closed:
+                self.has_refused = True
                 raise NoMoreBatches("the stream stops before this batch")
             yield
 

@@ -105,12 +105,11 @@ class _Run:
         return found
 
     def _followed(self, query: StreamingQuery) -> bool:
-        """Until the query has ended; whether it was stopped between two batches, because it was asked to."""
+        """Until the query has ended; whether it ended between two batches because it was asked to."""
         while query.isActive:
             self._look(query)
             if self._stop.is_asked(within=_LOOKS_EACH) and self._boundary.close(_LOOKS_EACH):
-                self._stop_after_commit(query)
-                return True
+                return self._stop_after_commit(query)
         return False
 
     def _look(self, query: StreamingQuery) -> None:
@@ -118,8 +117,9 @@ class _Run:
         progress, status = jvm_query.lastProgress(), jvm_query.status()
         self._state.look(None if progress is None else json.loads(progress.json()), json.loads(status.json()))
 
-    def _stop_after_commit(self, query: StreamingQuery) -> None:
-        """No batch is inside, and none begins. What Spark still writes is that the last one is done."""
+    def _stop_after_commit(self, query: StreamingQuery) -> bool:
+        """No batch is inside, and none begins. What Spark still writes is that the last one is done. False: the query has ended of
+        itself just before, and who was asked to stop has not paused but failed, or done all there was."""
         last, deadline = self._batches.last, time.monotonic() + _COMMITS_WITHIN
         while last is not None and query.isActive and time.monotonic() < deadline:
             progress = query._jsq.lastProgress()
@@ -127,7 +127,9 @@ class _Run:
                 break
             time.sleep(0.02)
         self._look(query)
+        was_active = query.isActive
         query.stop()
+        return was_active or self._boundary.has_refused
 
     def _end_between_batches(self, query: StreamingQuery) -> None:
         """In a thread of its own: SIGTERM may have come while this one waited for an answer of the JVM's."""

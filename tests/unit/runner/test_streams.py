@@ -1,0 +1,82 @@
+"""How a stream ends that is asked to stop: as paused only if that is what ended it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from sluice_runner.result import Result
+from sluice_runner.stopping import Boundary, NoMoreBatches, Stop
+from sluice_runner.streams import _Run
+
+
+class SourceFailedError(Exception):
+    pass
+
+
+class Query:
+    """A query that does something of itself when it is looked at."""
+
+    def __init__(self, does: Callable[[Query], None], failure: Exception | None = None) -> None:
+        self.isActive = True
+        self.was_stopped = False
+        self._does, self._failure = does, failure
+        status = SimpleNamespace(json=lambda: '{"message": "Waiting for data"}')
+        self._jsq = SimpleNamespace(lastProgress=self._last_progress, status=lambda: status)
+
+    def _last_progress(self) -> None:
+        self._does(self)
+
+    def end(self) -> None:
+        self.isActive = False
+
+    def stop(self) -> None:
+        self.was_stopped = True
+        self.end()
+
+    def awaitTermination(self) -> None:  # noqa: N802 - as in Spark
+        if self._failure is not None:
+            raise self._failure
+
+
+def run(query: Query, boundary: Boundary, every: str | None = None) -> Result:
+    given: Any = _Run.__new__(_Run)
+    stop = Stop()
+    stop.ask()
+    given._stop, given._boundary = stop, boundary
+    given._stream = SimpleNamespace(every=every)
+    given._state = SimpleNamespace(look=lambda *_told: None)
+    given._batches = SimpleNamespace(failed=None, error=None, last=None)
+    given._progress = SimpleNamespace(
+        paused=lambda: Result(1, is_paused=True), succeeded=lambda: Result(1), plan=None
+    )
+    asked = cast("_Run", given)
+    spark_query = cast("Any", query)
+    return asked._told(spark_query, asked._followed(spark_query))
+
+
+def test_a_stream_that_is_stopped_has_paused() -> None:
+    query = Query(lambda _query: None)
+    assert run(query, Boundary()).outcome == "Paused"
+    assert query.was_stopped
+
+
+def test_a_stream_that_ends_by_itself_while_it_is_stopped_has_not_paused() -> None:
+    assert run(Query(Query.end), Boundary()).outcome == "Succeeded"
+    with pytest.raises(SourceFailedError):
+        run(Query(Query.end, SourceFailedError()), Boundary(), "1 minute")
+
+
+def test_a_stream_of_which_a_batch_was_kept_from_beginning_has_paused() -> None:
+    boundary = Boundary()
+
+    def begin_a_batch(query: Query) -> None:
+        if boundary.close(0) and query.isActive:
+            with pytest.raises(NoMoreBatches), boundary.inside():
+                pytest.fail("a batch has begun")
+            query.end()
+
+    assert run(Query(begin_a_batch, NoMoreBatches()), boundary).outcome == "Paused"
