@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import traceback
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from sluice_runner import batches
+from sluice_runner.executing import Outcome
+from sluice_runner.failures import Failure, classify
+from sluice_runner.result import FAILED, StatementResult
+from sluice_runner.stopping import Boundary
+from sluice_runner.stream_state import StreamState
 from sluice_runner.tables import Table
 
 APP_IDS = {1: "q/1", 2: "q/2", 5: "q/5"}
@@ -63,3 +70,68 @@ def test_nothing_is_taken_for_undone_because_its_table_can_not_be_looked_at(
     monkeypatch.setattr(batches.tables, "find_for_sure", away)
     with pytest.raises(MetastoreIsAwayError):
         rooms._written()
+
+
+STACK = "\n".join(
+    [
+        "py4j.protocol.Py4JJavaError: An error occurred while calling o1.isEmpty.",
+        *["\tat x.y(Z.scala:1)"] * 999,
+    ]
+)
+
+
+class SourceLostError(Exception):
+    pass
+
+
+def batches_that(monkeypatch: pytest.MonkeyPatch, run: Callable[[batches.Batches], None]) -> batches.Batches:
+    progress: Any = SimpleNamespace(plan=None, stream=StreamState())
+    stream: Any = None
+    monkeypatch.setattr(batches, "failure_of", lambda _plan, error: classify(error))
+    monkeypatch.setattr(batches.Batches, "_run", lambda self, _batch, _number: run(self))
+    return batches.Batches(progress, stream, progress.stream, Boundary())
+
+
+def told_to_spark(found: batches.Batches) -> str:
+    """What py4j tells Java of the exception."""
+    no_rows: Any = None
+    with pytest.raises(batches.BatchFailed) as failed:
+        found.run(no_rows, 7)
+    assert found.last is None
+    return "".join(traceback.format_exception(failed.value))
+
+
+def test_spark_is_told_of_a_failure_in_one_line_and_the_log_has_all_of_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def lose(_batches: batches.Batches) -> None:
+        raise SourceLostError(f"lost: {'x' * 999}\n{STACK}")
+
+    found = batches_that(monkeypatch, lose)
+    told = told_to_spark(found)
+    assert isinstance(found.error, SourceLostError)
+    assert "An error occurred while calling" not in told
+    assert len(told) < 2_000
+    said = capsys.readouterr()
+    assert f"sluice: batch 7: failed: SourceLostError: lost: {'x' * 506}\n" in said.out
+    assert "\tat x.y(Z.scala:1)" in said.err
+
+
+def test_a_statement_that_fails_is_told_with_its_number(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(of: batches.Batches) -> None:
+        failure = Failure("MetadataChangedException", None, None, f"the schema changed\n{STACK}")
+        of.failed = Outcome(StatementResult(2, FAILED, "MERGE"), failure)
+
+    told = told_to_spark(batches_that(monkeypatch, fail))
+    line = "statement 2 failed: MetadataChangedException: the schema changed"
+    assert told.rstrip().endswith(line)
+    assert capsys.readouterr().out == f"sluice: batch 7: {line}\n"
+
+
+def test_a_batch_that_ends_is_the_last_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = batches_that(monkeypatch, lambda _batches: None)
+    no_rows: Any = None
+    found.run(no_rows, 7)
+    assert (found.last, found.error, found.failed) == (7, None, None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,7 +21,8 @@ from sluice_runner.bound import Bound
 from sluice_runner.catalogs import Catalogs, Name
 from sluice_runner.checkpoint import Checkpoint, Owner, owner_of, places_of
 from sluice_runner.commits import Commit
-from sluice_runner.executing import Context, Outcome, Prepared, step
+from sluice_runner.executing import Context, Outcome, Prepared, failure_of, step
+from sluice_runner.failures import Failure
 from sluice_runner.fencing import APP_ID, TXN_VERSION, Unfenced
 from sluice_runner.judged import Judged
 from sluice_runner.leads import Looks
@@ -42,10 +44,12 @@ if TYPE_CHECKING:
     from sluice_runner.work import Progress
 
 VIEW = "batch"
+_LONGEST_LINE = 512
 
 
 class BatchFailed(Exception):  # noqa: N818 - it only ends the query: the outcome has the failure
-    """A statement of a batch failed."""
+    """What Spark is told of a batch that failed: one line. It looks through a longer text by a regular expression of which the
+    thread of the query dies, without a word of why."""
 
 
 class Numbered(Unfenced):
@@ -98,14 +102,23 @@ class Batches:
     def run(self, batch: DataFrame, number: int) -> None:
         with self._boundary.inside():
             self._state.begins()
-            try:
-                self._run(batch, number)
-            except BatchFailed:
-                raise
-            except Exception as error:
-                self.error = error
-                raise
+            why = self._why_not(batch, number)
+            if why is not None:
+                _say(f"batch {number}: {why}")
+                raise BatchFailed(why)
             self.last = number
+
+    def _why_not(self, batch: DataFrame, number: int) -> str | None:
+        """Runs the batch; why it failed, in one line."""
+        try:
+            self._run(batch, number)
+        except Exception as error:  # noqa: BLE001 - kept: whatever it is, the job ends with it
+            self.error = error
+            traceback.print_exception(error)
+            return f"failed: {_in_one_line(failure_of(self._progress.plan, error))}"
+        if self.failed is None or self.failed.failure is None:
+            return None
+        return f"statement {self.failed.statement.number} failed: {_in_one_line(self.failed.failure)}"
 
     def _run(self, batch: DataFrame, number: int) -> None:
         began = time.monotonic()
@@ -119,6 +132,8 @@ class Batches:
             if has_rows:
                 rooms.numbered.batch = number
                 own = self._statements(rooms, batch, rooms.done(number) if is_first else Done())
+        if self.failed is not None:
+            return
         if is_first:
             rooms.keep_owner()
         seconds = time.monotonic() - began
@@ -144,7 +159,7 @@ class Batches:
                 own.append(commit)
             if outcome.failure is not None:
                 self.failed = outcome
-                raise BatchFailed(outcome.failure.message)
+                return own
         self._progress.running = 1
         return own
 
@@ -281,6 +296,11 @@ def _query_id(spark: SparkSession) -> str:
     found = spark.sparkContext.getLocalProperty("sql.streaming.queryId")
     assert found is not None  # noqa: S101 - batches run nowhere else
     return found
+
+
+def _in_one_line(failure: Failure) -> str:
+    line = failure.message.strip().partition("\n")[0]
+    return f"{failure.name}: {line[:_LONGEST_LINE]}"
 
 
 def _say(text: str) -> None:
