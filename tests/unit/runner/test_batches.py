@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 
 from sluice_runner import batches
+from sluice_runner.commits import Commit
 from sluice_runner.executing import Outcome
 from sluice_runner.failures import Failure, classify
 from sluice_runner.result import FAILED, StatementResult
@@ -135,3 +136,11 @@ def test_a_batch_that_ends_is_the_last_one(monkeypatch: pytest.MonkeyPatch) -> N
     no_rows: Any = None
     found.run(no_rows, 7)
     assert (found.last, found.error, found.failed) == (7, None, None)
+
+
+def test_rows_are_counted_by_the_append_whatever_compacts_after_it() -> None:
+    append = Commit("s3a://lake/orders", 7, "WRITE", {"numFiles": 1, "numOutputRows": 5}, None)
+    compaction = Commit("s3a://lake/orders", 8, "OPTIMIZE", {"numRemovedFiles": 9}, None)
+    assert batches.rows_of([append]) == 5
+    assert batches.rows_of([append, compaction]) == 5
+    assert batches.rows_of([]) is None

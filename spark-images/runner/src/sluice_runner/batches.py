@@ -137,15 +137,11 @@ class Batches:
         if is_first:
             rooms.keep_owner()
         seconds = time.monotonic() - began
-        self._state.ended(number, seconds, has_rows=has_rows, rows=self._appended(own))
+        rows = rows_of(own) if self._stream.table is not None else None
+        self._state.ended(number, seconds, has_rows=has_rows, rows=rows)
         told = ", ".join(f"version {commit.version} of {commit.table}" for commit in own)
         what = "no rows" if not has_rows else f"committed {told or 'nothing'}"
         _say(f"batch {number}: {what} ({seconds:.1f} s)")
-
-    def _appended(self, own: Sequence[Commit]) -> int | None:
-        """Spark counts rows twice of which somebody has asked whether there are any; an append's commit counts them once."""
-        is_append = self._stream.table is not None
-        return own[-1].metrics.get("numOutputRows") if is_append and own else None
 
     def _statements(self, rooms: _Rooms, batch: DataFrame, past: Done) -> list[Commit]:
         steps = rooms.steps(batch)
@@ -162,6 +158,12 @@ class Batches:
                 return own
         self._progress.running = 1
         return own
+
+
+def rows_of(own: Sequence[Commit]) -> int | None:
+    """Spark counts rows twice of which somebody has asked whether there are any; an append's commit counts them once. One that
+    compacts what it has written bears its stamp, too, and counts none."""
+    return next((one.metrics["numOutputRows"] for one in own if "numOutputRows" in one.metrics), None)
 
 
 @contextmanager
