@@ -68,7 +68,7 @@ def test_nothing_is_taken_for_undone_because_its_table_can_not_be_looked_at(
     given.context = type("Context", (), {"bound": None})
     given._plan = type("Plan", (), {"touched": ()})
     monkeypatch.setattr(batches, "_written", lambda *_given: [("sales", "orders")])
-    monkeypatch.setattr(batches.tables, "find_for_sure", away)
+    monkeypatch.setattr("sluice_runner.tables.find_for_sure", away)
     with pytest.raises(MetastoreIsAwayError):
         rooms._written()
 

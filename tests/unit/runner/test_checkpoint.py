@@ -137,7 +137,7 @@ class JavasPath:
     """A path as Hadoop has it."""
 
     def __init__(self, above: JavasPath | str, name: str = "") -> None:
-        self.place = f"{above.place.rstrip('/')}/{name}" if isinstance(above, JavasPath) else above
+        self.place: str = f"{above.place.rstrip('/')}/{name}" if isinstance(above, JavasPath) else above
 
     def getName(self) -> str:  # noqa: N802 - as in Java
         return self.place.rpartition("/")[2]

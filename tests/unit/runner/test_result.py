@@ -1,6 +1,7 @@
 """The result always fits a termination message, is always JSON, and says when something was left out."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from sluice_runner.commits import Commit, selected
 from sluice_runner.failures import Failure
 from sluice_runner.result import COMMITTED, FAILED, MAX_BYTES, Report, Result, StatementResult, encode
+from sluice_runner.stream_state import StreamState
 from sluice_runner.winners import Winner
 
 METRICS = {"numOutputRows": 2**60, "numFiles": 12, "numOutputBytes": 2**50, "executionTimeMs": 123456}
@@ -231,3 +233,25 @@ def test_it_fits_whatever_is_told_of_the_footprint() -> None:
     found = document(result)
     assert found["footprint"]["strayed"]
     assert found["exception"]["class"] == "ConcurrentAppendException"
+
+
+@pytest.mark.parametrize("character", ["x", '"', "\x01", "🚀", "\ud800"])
+def test_it_fits_however_far_a_stream_has_come(character: str) -> None:
+    state = StreamState()
+    state.query_id = "6b1f6a3e-0a4f-4c2e-9d7c-3f1f6d2b8a11"
+    state.committed(Commit(character * 5000, 2**62, "MERGE", {}, None))
+    state.ended(2**62, 2**40, has_rows=True, rows=2**62)
+    metrics = {"numFilesOutstanding": "9e18", "numBytesOutstanding": "9e18", "avgOffsetsBehindLatest": "9e18"}
+    sources = [{"metrics": metrics, "endOffset": {"t": {"0": 1}}}]
+    state.look({"sources": sources}, {"message": "Waiting for data to arrive"})
+    stamp = json.dumps({"sluice": {"job": "j" * 900}})
+    long = character * 5000
+    failed = replace(
+        failure(long), name=long, java_class=long, error_class=long, sql_state=long, partition=long
+    )
+    winner = Winner(2**62, long, stamp, long, 2**62, in_log=True, table=character * 400)
+    result = Result(2**31 - 1, (), failed, 4095, winner, report=Report(missing=long), stream=state.document())
+    told = document(result)
+    assert told["stream"]["batch"] == 2**62
+    assert told["stream"]["queryId"] == state.query_id
+    assert told["exception"]["retriable"] is True

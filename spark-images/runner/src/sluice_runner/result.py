@@ -101,6 +101,8 @@ class _Cut:
     commits_of_last: int | None = None
     last_statements: int | None = None
     footprint_bytes: int | None = None
+    last_commit: bool = False
+    """That of a stream: its pod says it as well."""
 
 
 def encode(result: Result) -> bytes:
@@ -129,7 +131,9 @@ def _cuts(result: Result) -> Iterator[_Cut]:
     for kept in _halves(len(result.statements)):
         cut = replace(cut, last_statements=kept)
         yield cut
-    yield replace(cut, footprint_bytes=_LEAST_OF_FOOTPRINT, message_bytes=0)
+    cut = replace(cut, footprint_bytes=_LEAST_OF_FOOTPRINT, message_bytes=0)
+    yield cut
+    yield replace(cut, last_commit=True)
 
 
 def _halves(count: int) -> Iterator[int]:
@@ -148,7 +152,7 @@ def _document(result: Result, cut: _Cut) -> dict[str, Any]:
         "statements": [_statement(statement, cut, statement.number in with_commits) for statement in kept],
     }
     if result.stream is not None:
-        document["stream"] = dict(result.stream)
+        document["stream"] = _stream(result.stream, cut)
     if result.failure is not None:
         document["exception"] = _exception(result, result.failure, cut)
     if result.report is not None:
@@ -164,6 +168,10 @@ def _document(result: Result, cut: _Cut) -> dict[str, Any]:
     if len(kept) < len(result.statements):
         document["statementsLeftOut"] = len(result.statements) - len(kept)
     return document
+
+
+def _stream(told: Mapping[str, Any], cut: _Cut) -> dict[str, Any]:
+    return {name: value for name, value in told.items() if name != "lastCommit" or not cut.last_commit}
 
 
 def _last(statements: Sequence[StatementResult], count: int | None) -> Sequence[StatementResult]:
@@ -223,7 +231,7 @@ def _of_statement(number: int, text: str, limit: int) -> str | None:
 def _report(report: Report) -> dict[str, Any]:
     if report.name is not None:
         return {"configMap": report.name}
-    return {"missing": _shortened(report.missing or "", _REPORT_BYTES)}
+    return {"missing": _fitting(report.missing or "", _REPORT_BYTES)}
 
 
 def _winner(winner: Winner) -> dict[str, Any]:
