@@ -80,3 +80,28 @@ def test_a_stream_of_which_a_batch_was_kept_from_beginning_has_paused() -> None:
             query.end()
 
     assert run(Query(begin_a_batch, NoMoreBatches()), boundary).outcome == "Paused"
+
+
+class Progress:
+    def __init__(self, batch: int, timestamp: str) -> None:
+        self._batch, self._timestamp = batch, timestamp
+        self.read = 0
+
+    def batchId(self) -> int:  # noqa: N802 - as in Spark
+        return self._batch
+
+    def timestamp(self) -> str:
+        return self._timestamp
+
+    def json(self) -> str:
+        self.read += 1
+        return f'{{"batchId": {self._batch}}}'
+
+
+def test_what_spark_tells_of_a_batch_is_read_once() -> None:
+    given: Any = _Run.__new__(_Run)
+    given._read_last = None
+    first, again, other = Progress(3, "10:00"), Progress(3, "10:00"), Progress(3, "10:10")
+    told = [given._read(one) for one in (None, first, again, again, other)]
+    assert told == [None, {"batchId": 3}, None, None, {"batchId": 3}]
+    assert (first.read, again.read, other.read) == (1, 0, 1)

@@ -57,6 +57,8 @@ class _Run:
         self._stop = stop
         self._state = progress.stream
         self._boundary = Boundary()
+        self._read_last: tuple[int, str] | None = None
+        """Of which batch progress was read, and when that was made."""
         self._batches = Batches(progress, stream, self._state, self._boundary)
 
     def result(self) -> Result:
@@ -115,7 +117,17 @@ class _Run:
     def _look(self, query: StreamingQuery) -> None:
         jvm_query: Any = query._jsq
         progress, status = jvm_query.lastProgress(), jvm_query.status()
-        self._state.look(None if progress is None else json.loads(progress.json()), json.loads(status.json()))
+        self._state.look(self._read(progress), json.loads(status.json()))
+
+    def _read(self, progress: Any) -> Any:
+        """None if it was read before: that of thousands of partitions is long, and stays the same while a stream waits."""
+        if progress is None:
+            return None
+        moment = (progress.batchId(), progress.timestamp())
+        if moment == self._read_last:
+            return None
+        self._read_last = moment
+        return json.loads(progress.json())
 
     def _stop_after_commit(self, query: StreamingQuery) -> bool:
         """No batch is inside, and none begins. What Spark still writes is that the last one is done. False: the query has ended of
