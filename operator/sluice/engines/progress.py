@@ -1,7 +1,7 @@
 """Reads how far a run has come from the annotation that the runner keeps on its driver's pod."""
 
 import json
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -36,13 +36,13 @@ def stream_of(pod: Json | None) -> StreamProgress | None:
 def progress_from(content: Any) -> AttemptProgress | None:
     """Fields that a later runner adds are left out."""
     found = _read(AttemptProgress, content)
-    return None if found is None or not _has_zone(found.since) else found
+    return None if found is None or not _is_told_well(found.since) else found
 
 
 def stream_from(content: Any) -> StreamProgress | None:
     """The same of a stream, also from a run's result."""
     found = _read(StreamProgress, content)
-    if found is None or not (_has_zone(found.batch_at) and _has_zone(found.idle_since)):
+    if found is None or not (_is_told_well(found.batch_at) and _is_told_well(found.idle_since)):
         return None
     return found
 
@@ -84,5 +84,12 @@ def _fitting(name: str, value: Any) -> Any:
     return value
 
 
-def _has_zone(at: datetime | None) -> bool:
-    return at is None or at.tzinfo is not None
+def _is_told_well(at: datetime | None) -> bool:
+    """Whether a moment has a zone, and is one by all clocks: at the ends of the calendar it may have no time in UTC."""
+    if at is None or at.tzinfo is None:
+        return at is None
+    try:
+        at.astimezone(UTC)
+    except OverflowError:
+        return False
+    return True
