@@ -61,10 +61,10 @@ def write_footprint(write: Write, texts: Texts, around: Surroundings) -> TableFo
 
 
 def streamed(stream: Stream, texts: Texts, around: Surroundings) -> Script:
-    """Reads a stream: its rows are the view `source`, one batch of them is the view `batch`."""
-    around = replace(
-        around, views={**around.views, "source": _view(stream.source), "batch": _view(stream.source)}
-    )
+    """Reads a stream: its rows are the view `source` to its query, and one batch of them is the view `batch` to its statements. Only
+    one of the two is there: the other name is a table's."""
+    view = "source" if stream.sql is None else "batch"
+    around = replace(around, views={**around.views, view: _view(stream.source)})
     checkpoint = key_of_path(stream.checkpoint).text
     if stream.sql is not None:
         script = Script(around)
