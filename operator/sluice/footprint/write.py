@@ -23,6 +23,10 @@ from sluice.tables import TableKey, key_of_path
 
 _BEGINS_A_QUERY = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "("})
 _PASSES_OVER_CHANGES = frozenset({"skipchangecommits", "ignorechanges", "readchangefeed", "readchangedata"})
+_KEEPS_A_SCHEMA = frozenset({"schematrackinglocation", "schemalocation"})
+"""Options by which a stream reads its source by the columns that it had when the stream came by."""
+_OLDER = exp.Version(this="VERSION", kind="AS OF", expression=exp.Literal.number(0))
+"""Some older version, of which nothing is known."""
 _CHANGES = frozenset({"INSERT", "DELETE", "UPDATE", "MERGE"})
 _ALL_OF_IT = "SELECT * FROM source"
 
@@ -61,7 +65,7 @@ def write_footprint(write: Write, texts: Texts, around: Surroundings) -> TableFo
 
 
 def streamed(stream: Stream, texts: Texts, around: Surroundings) -> Script:
-    """Reads a stream: its rows are the view `source` to its query, and one batch of them is the view `batch` to its statements. Only
+    """Reads a stream: its rows are the view `source` to its query, one batch of them is the view `batch` to its statements. Only
     one of the two is there: the other name is a table's."""
     view = "source" if stream.sql is None else "batch"
     around = replace(around, views={**around.views, view: _view(stream.source)})
@@ -138,6 +142,9 @@ def _view(source: StreamSource) -> exp.Expr | None:
     table = exp.Table(
         this=exp.to_identifier(source.path, quoted=True), db=exp.to_identifier("delta", quoted=True)
     )
+    given = {*(source.options or {}), *(ref.option for ref in source.options_from or ())}
+    if _KEEPS_A_SCHEMA.intersection(name.lower() for name in given):
+        table.set("version", _OLDER.copy())
     return exp.select("*").from_(table)
 
 

@@ -102,3 +102,42 @@ def test_columns_are_counted_as_the_source_has_them() -> None:
     turned = facts({"id": "bigint", "date": "date", "region": "string"})
     assert lands(f"INSERT INTO sales.orders {EU}", turned) == "true"
     assert lands(f"INSERT INTO sales.orders BY NAME {EU}", turned) == "region = 'eu'"
+
+
+def batches(sql: str, **options: str) -> JobFootprint:
+    stream = {
+        "source": {"format": "delta", "path": "s3://lake/raw", "options": options},
+        "trigger": {"availableNow": True},
+        "checkpoint": "s3://lake/state",
+        "sql": sql,
+    }
+    return footprint_of(
+        DeltaWriteJobSpec.model_validate({"stream": stream}),
+        {},
+        facts={ORDERS: facts(COLUMNS, "region")},
+        sources={RAW: facts(COLUMNS)},
+        names=NAMES,
+    )
+
+
+OF_A_BATCH = "INSERT INTO sales.orders SELECT * FROM batch WHERE region = 'eu'"
+
+
+def test_a_batch_has_the_columns_of_its_source() -> None:
+    (found,) = batches(OF_A_BATCH, skipChangeCommits="true").tables
+    assert found.writes_text == "region = 'eu'"
+    assert found.told_by == (RAW,)
+
+
+@pytest.mark.parametrize("option", ["schemaTrackingLocation", "SCHEMALOCATION"])
+def test_a_batch_of_a_stream_that_keeps_a_schema_of_its_own_may_have_older_columns(option: str) -> None:
+    found = batches(OF_A_BATCH, **{option: "s3://lake/state/_schema"})
+    assert [one.writes_text for one in found.tables] == ["true"]
+    assert found.streams_from == (RAW,)
+    assert RAW in found.reads.tables
+
+
+def test_a_table_called_source_is_not_the_source_of_a_stream_with_statements() -> None:
+    (found,) = batches("INSERT INTO sales.orders SELECT * FROM source WHERE region = 'eu'").tables
+    assert found.writes_text == "true"
+    assert found.sources.tables == (key_of_name("source"),)
