@@ -98,9 +98,14 @@ def streamed(stream: Stream, texts: Texts, around: Surroundings) -> Script:
 
 
 def streamed_tables(stream: Stream) -> tuple[TableKey, ...]:
-    source = stream.source
-    found = _read_from(source).tables if is_delta(source) else ()
-    return tuple(dict.fromkeys([*found, *(key_of(table) for table in stream.reads_tables or ())]))
+    source, named = stream.source, [key_of(table) for table in stream.reads_tables or ()]
+    found = _read_from(source) if is_delta(source) else NO_SOURCES
+    if found.any_table and not named:
+        raise NotUnderstoodError(
+            "spec.stream.source does not say which Delta table it reads, so that what would break it could not be kept away: "
+            "name it by source.path, or in stream.readsTables"
+        )
+    return tuple(dict.fromkeys([*found.tables, *named]))
 
 
 def looked_into(stream: Stream, texts: Texts, around: Surroundings) -> tuple[TableKey, ...]:

@@ -145,3 +145,22 @@ def test_a_name_s_folder_counts_as_well() -> None:
     names = names_of([(key_of_name("sales.orders"), key_of_path("/lake/t"))])
     with pytest.raises(NotUnderstoodError, match="lies where VACUUM would delete its files"):
         footprint(stream(table={"name": "sales.orders"}, checkpoint="/lake/t/checkpoint"), names)
+
+
+FROM_A_SECRET = {"option": "Path", "secretKeyRef": {"name": "lake", "key": "raw"}}
+
+
+@pytest.mark.parametrize("hidden", [{}, {"optionsFrom": [FROM_A_SECRET]}])
+def test_a_stream_that_hides_which_delta_table_it_reads_is_refused(hidden: dict[str, Any]) -> None:
+    source = {"format": "delta"} | hidden
+    with pytest.raises(NotUnderstoodError, match=r"^spec\.stream\.source does not say which Delta table"):
+        footprint(stream(source=source, table={"path": "/lake/u"}))
+    told = footprint(stream(source=source, table={"path": "/lake/u"}, readsTables=[{"path": "/lake/t"}]))
+    assert told.streams_from == (key_of_path("/lake/t"),)
+
+
+def test_the_table_that_it_reads_may_stand_among_the_options() -> None:
+    source = {"format": "delta", "options": {"Path": "/lake/t"}}
+    assert footprint(stream(source=source, table={"path": "/lake/u"})).streams_from == (
+        key_of_path("/lake/t"),
+    )
