@@ -150,7 +150,7 @@ def lasting(stream: JobFootprint, other: JobFootprint) -> Found | None:
     """What the other would do to the stream that no restart mends, so that it counts also while the stream doesn't run: it breaks
     what the stream reads, or may go on from the stream's checkpoint."""
     for table, verdict in beside(stream, other):
-        if verdict.rule in LASTING:
+        if verdict.rule in LASTING or (verdict.rule == vacuum_under_a_run.id and _follows(stream, table)):
             return table, verdict
     for mine in stream.tables:
         for theirs in other.tables:
@@ -161,6 +161,12 @@ def lasting(stream: JobFootprint, other: JobFootprint) -> Found | None:
                 if verdict_there is not None:
                     return mine.table, verdict_there
     return None
+
+
+def _follows(stream: JobFootprint, vacuumed: TableKey) -> bool:
+    """Whether it goes on, after whatever pause, from files of the table that it hasn't read yet: compaction may have taken them out
+    of the table since. What a query joins to its rows is read as it is then."""
+    return any(vacuumed.may_hold(source) for source in stream.streams_from)
 
 
 def beside(loser: JobFootprint, winner: JobFootprint) -> Iterator[Found]:

@@ -194,3 +194,27 @@ def test_a_stream_by_another_location_of_the_table_is_known_by_its_log() -> None
     found = pair_of(reader, told(p.DELETE, "/lake/t"))
     assert found.first_loses.rule == "streamed-rows"
     assert pair_of(reader, told(p.SET, "/lake/t")).first_loses.rule == "streaming-read"
+
+
+def test_a_stream_that_pauses_still_needs_the_files_that_it_has_not_read_yet() -> None:
+    keeps_nothing = f"{p.VACUUM} RETAIN 0 HOURS"
+    told = readers.lasting(*footprints(keeps_nothing, {"skipChangeCommits": "true"}, DELTA))
+    assert told is not None
+    assert (told[0], told[1].rule, told[1].level) == (
+        key_of_path("/lake/t"),
+        "vacuum-under-a-run",
+        Level.UNSAFE,
+    )
+    assert readers.lasting(*footprints(p.VACUUM, None, DELTA)) is None
+
+
+def test_a_stream_that_pauses_needs_no_files_of_what_it_only_joins_or_writes() -> None:
+    joins = stream(format="kafka", path=None)
+    joins["stream"]["query"] = "SELECT s.id FROM source s JOIN delta.`/lake/t` d ON s.id = d.id"
+    writes = stream(format="kafka", path=None)
+    writes["stream"]["table"] = {"path": "/lake/t"}
+    known = p.facts(dialect=DELTA)
+    vacuum = p.job(f"{p.VACUUM} RETAIN 0 HOURS", known)
+    for one in (joins, writes):
+        assert not pair_of(p.job(one, known), vacuum).together
+        assert readers.lasting(p.job(one, known), vacuum) is None
