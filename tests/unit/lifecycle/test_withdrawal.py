@@ -121,3 +121,16 @@ def test_an_intent_taken_back_for_another_reason_queues_again_at_once() -> None:
     assert (change.phase, change.reason) == (Phase.PENDING, "AttemptTakenBack")
     assert "its job was deleted" in change.message
     assert (attempt_of(change).outcome, attempt_of(change).ended_at) == (Outcome.WITHDRAWN, NOW)
+
+
+@pytest.mark.parametrize("retried", [False, True])
+def test_who_gives_way_once_more_after_its_pause_pauses_once_more(*, retried: bool) -> None:
+    first = job("90s", {"retryAt": NOW.isoformat()} if retried else None)
+    waits = job("90s", as_body(status_after(first, withdrawal.gave_way(first, "streams go on", NOW), NOW)))
+    later = NOW + timedelta(seconds=90)
+    assert withdrawal.backs_off(waits, later - timedelta(seconds=1))
+    assert not withdrawal.backs_off(waits, later)
+    change = withdrawal.gave_way(waits, "streams go on", later)
+    again = job("90s", as_body(status_after(waits, change, later)))
+    assert withdrawal.backs_off(again, later)
+    assert withdrawal.back_off_left(again, later) == 90
