@@ -187,6 +187,7 @@ class Admitting:
 
     def forget_gone(self) -> None:
         self.granting.pauses.forget_unless(lambda uid: uid in self.world.jobs)
+        self.pausing.forget_gone()
         self._heeded = {uid: generation for uid, generation in self._heeded.items() if uid in self.world.jobs}
         self.statuses.forget_gone()
 

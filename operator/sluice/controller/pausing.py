@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 
 from sluice.admission import Decision, Holder, Queue, Waiter
@@ -17,6 +18,7 @@ from sluice.api.reasons import EventReason
 from sluice.controller import clock
 from sluice.controller.attempts import Attempts
 from sluice.controller.events import EventWriter
+from sluice.controller.news import News
 from sluice.controller.retelling import Retelling
 from sluice.controller.status import StatusWriter
 from sluice.controller.workers import Workers
@@ -55,6 +57,8 @@ class Pausing:
     """Streams that hold leases and pause for some of those that wait, by uid."""
     _explained: set[str] = field(default_factory=set)
     """Waiters that were looked at, so that others have their turn."""
+    _failing: News = field(default_factory=News)
+    """Waiters of whom the operator fails to tell which streams may pause for them."""
     _next_at: float = 0.0
     explained: int = 0
     """How often all was worked out that is in a waiter's way, since the beginning."""
@@ -73,6 +77,10 @@ class Pausing:
         stream = spec.get("stream") if isinstance(spec, dict) else None
         return isinstance(stream, dict) and stream.get("yield", Yield.NEVER.value) != Yield.NEVER.value
 
+    def forget_gone(self) -> None:
+        self._failing.forget_unless(lambda uid: uid in self.world.jobs)
+        self._explained = {uid for uid in self._explained if uid in self.world.jobs}
+
     def seconds_until_look(self, queue: Queue) -> float | None:
         """Seconds until those behind streams are to be looked at; None: there are none."""
         if not any(queue.is_in_the_way(uid) for uid in self._yielding):
@@ -88,16 +96,28 @@ class Pausing:
         asked: dict[str, list[str]] = {}
         for waiter in self._next_ones(queue):
             self.explained += 1
-            decision = queue.explain(waiter.uid, MOST_IN_THE_WAY)
-            for uid in {one.by.uid for one in decision.blocked_by} - streams.keys():
-                if (found := self._running_stream(uid)) is not None:
-                    streams[uid] = found
-            for stream in pausing.to_ask(waiter, decision, streams, now):
+            try:
+                found = self._to_ask(queue, waiter, streams, now)
+            except Exception as error:
+                if self._failing.is_news(waiter.uid, repr(error)):
+                    logger.exception("%s: the operator failed to tell which streams may pause", waiter.job)
+                continue  # for others streams are asked
+            for stream in found:
                 asked.setdefault(stream, []).append(waiter.uid)
         for stream, waiters in asked.items():
             self.workers.do(stream, partial(self._ask, stream, waiters))
         took = time.monotonic() - began
         self._next_at = began + max(LOOK_AGAIN, SHARE * took)
+
+    def _to_ask(
+        self, queue: Queue, waiter: Waiter, streams: dict[str, RunningStream], now: datetime
+    ) -> tuple[str, ...]:
+        """`streams`: those that are known already; others that are in the waiter's way are added."""
+        decision = queue.explain(waiter.uid, MOST_IN_THE_WAY)
+        for uid in {one.by.uid for one in decision.blocked_by} - streams.keys():
+            if (found := self._running_stream(uid)) is not None:
+                streams[uid] = found
+        return pausing.to_ask(waiter, decision, streams, now)
 
     def _next_ones(self, queue: Queue) -> list[Waiter]:
         """The first of those that stand behind streams and for whom one may pause, in turns."""
@@ -145,6 +165,9 @@ class Pausing:
         if job is None or self._running_stream(uid) is None or (attempt := job.open_attempt) is None:
             return
         asking = [self.world.jobs[waiter] for waiter in waiters if waiter in self.world.jobs]
+        asking = [one for one in asking if one.open_attempt is None and pausing.is_kept_waiting_by(one)]
+        if not asking:
+            return  # they are gone, or wait no longer, since they were looked at
         named = (
             WaitsForPause(job=self.neighbours.called(one.key, job.namespace), uid=one.uid) for one in asking
         )

@@ -13,9 +13,11 @@ from sluice.controller.admitting import Admitting
 from sluice.controller.pausing import MOST_EXPLAINED, SHARE
 from sluice.footprint import footprint_of
 from sluice.footprint.model import JobFootprint
+from sluice.lifecycle import pausing
 from unit.controller.bodies import job_body
 from unit.controller.test_admitting import admitting
-from unit.lifecycle.streaming import spec
+from unit.lifecycle.objects import LEASE, RUNNING, application, pod
+from unit.lifecycle.streaming import attempt, spec
 
 MANY = 10_000
 LINKING = {"spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore"}
@@ -26,21 +28,29 @@ def footprint(given: Any) -> JobFootprint:
     return footprint_of(DeltaWriteJobSpec.model_validate(given), LINKING)
 
 
-def behind_a_stream(yields: str) -> Admitting:
-    """An operator of which many jobs wait behind a stream, each of a shape of its own, and change metadata."""
+def behind_a_stream(yields: str, many: int = MANY, *, runs: bool = False) -> Admitting:
+    """An operator of which many jobs wait behind a stream, each of a shape of its own, and change metadata. `runs`: whether its
+    driver does."""
     _, asked = admitting({})
     given = spec()
     given["stream"]["yield"] = yields
-    asked.world.job_seen(job_body("s", **given))
+    body = job_body("s", **given)
+    if runs:
+        lease, began = replace(LEASE, uid="uid-s", job="etl/s"), datetime.now(UTC) - timedelta(hours=1)
+        intent = attempt(started_at=began).model_dump(mode="json", by_alias=True, exclude_none=True)
+        body |= {"status": {"phase": "Running", "attempts": [intent]}}
+        asked.world.applications.seen(application("RUNNING", lease=lease))
+        asked.world.pods.seen(pod(RUNNING, lease=lease))
+    asked.world.job_seen(body)
     holders = [Holder("uid-s", "etl/s", footprint(given))]
     asked.queue.hold("uid-s", holders)
     asked.pausing.holds("uid-s", holders)
     alters, queued_at = footprint({"sql": SQL}), datetime.now(UTC)
-    for number in range(MANY):
+    for number in range(many):
         asked.world.job_seen(job_body(f"w{number}", sql=SQL))
         uid, each = f"uid-w{number}", replace(alters, run=f"etl/{number}")
         asked.queue.wait(Waiter(uid, f"etl/w{number}", each, 0, queued_at, queued_at + timedelta(hours=1)))
-    while asked.queue.judge(datetime.now(UTC), MANY):
+    while asked.queue.judge(datetime.now(UTC), many):
         pass
     return asked
 
@@ -69,3 +79,47 @@ def test_behind_a_stream_that_yields_a_few_are_looked_at_and_then_others(
         print(
             f"\n{MANY} waiters behind a stream: a look takes {took * 1000:.0f} ms, the next one after {left:.1f} s"
         )
+
+
+async def pauses_for(asked: Admitting) -> list[str] | None:
+    """For whom the stream is asked to pause, once what was decided is done."""
+    async with asked.workers.paused():
+        pass
+    attempt_now = asked.world.jobs["uid-s"].open_attempt
+    assert attempt_now is not None
+    return None if attempt_now.pause is None else [one.uid for one in attempt_now.pause.for_]
+
+
+async def test_a_stream_is_asked_for_those_that_wait_for_it() -> None:
+    asked = behind_a_stream("Metadata", 2, runs=True)
+    asked.pausing.turn(asked.queue)
+    assert await pauses_for(asked) == ["uid-w0", "uid-w1"]
+
+
+@pytest.mark.parametrize("phase", [None, "Failed", "Suspended", "BackingOff"])
+async def test_a_stream_is_asked_for_nobody_who_has_gone_or_waits_no_longer_since_it_was_decided(
+    phase: str | None,
+) -> None:
+    asked = behind_a_stream("Metadata", 1, runs=True)
+    asked.pausing.turn(asked.queue)
+    if phase is None:
+        asked.world.job_gone("uid-w0")
+    else:
+        asked.world.job_seen(job_body("w0", version=2, sql=SQL) | {"status": {"phase": phase}})
+    assert await pauses_for(asked) is None
+
+
+async def test_where_the_operator_fails_on_one_waiter_streams_pause_for_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = behind_a_stream("Metadata", 3, runs=True)
+    to_ask = pausing.to_ask
+
+    def fails(waiter: Waiter, *given: Any) -> tuple[str, ...]:
+        if waiter.uid == "uid-w1":
+            raise RuntimeError("boom")
+        return to_ask(waiter, *given)
+
+    monkeypatch.setattr(pausing, "to_ask", fails)
+    asked.pausing.turn(asked.queue)
+    assert await pauses_for(asked) == ["uid-w0", "uid-w2"]
