@@ -7,7 +7,7 @@ those who can be in anybody's way: who holds, who may go, and who is a barrier.
 """
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from heapq import heappop, heappush, nsmallest
 from itertools import count
@@ -209,13 +209,19 @@ class Queue:
 
     def is_in_the_way(self, uid: str) -> bool:
         """Whether anybody stands behind what is held for this job."""
-        return any(one.in_the_way_of for one in self._there.holding.get(uid, ()))
+        return any(one.in_the_way_of for one in self._held_for(uid))
 
     def first_behind(self, uid: str, most: int = 1) -> list[Waiter]:
         """Returns the first of each shape that stand behind what is held for this job, at most so many of each."""
-        stopped = (one for held in self._there.holding.get(uid, ()) for one in held.in_the_way_of)
+        stopped = dict.fromkeys(one for held in self._held_for(uid) for one in held.in_the_way_of)
         first = (rank for one in stopped if isinstance(one, Alike) for rank in one.blocked[:most])
         return [self._there.waiting[rank[-1]].waiter for rank in first]
+
+    def _held_for(self, uid: str) -> Iterator[Party]:
+        """What is held for this job, and the limits that it takes up places of."""
+        for holding in self._there.holding.get(uid, ()):
+            yield holding
+            yield from self._there.limits_of(holding.holder)
 
     def explain(self, uid: str, most: int = MOST_NAMED) -> Decision:
         """Returns the decision on the waiter as things are now, with at most so many of those in its way."""

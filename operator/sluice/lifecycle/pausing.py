@@ -26,6 +26,7 @@ from sluice.conflicts.readers import lasting
 from sluice.footprint import JobFootprint, NotUnderstoodError
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import StatusChange
+from sluice.lifecycle.waiting import is_for_a_place
 
 TURN = timedelta(seconds=60)
 """For how long a stream runs before it has had its turn, whatever it has come to."""
@@ -79,6 +80,8 @@ def to_ask(
 ) -> tuple[str, ...]:
     """The streams that are to be asked, by uid, so that the waiter can go; none where anything else is in its way, or where one of
     them is yet to have its turn. Those ahead of it for whom they pause already go first, in the same pause."""
+    if is_for_a_place(decision):
+        return _to_make_a_place(waiter, decision, streams, now)
     if decision.at_least or decision.count != len(decision.blocked_by):
         return ()
     asked_already = {one.uid for stream in streams.values() if stream.pause for one in stream.pause.for_}
@@ -96,6 +99,21 @@ def to_ask(
         elif stream.pause is None:
             return ()
     return tuple(found)
+
+
+def _to_make_a_place(
+    waiter: Waiter, decision: Decision, streams: Mapping[str, RunningStream], now: datetime
+) -> tuple[str, ...]:
+    """The one stream that is enough where a table has no place left for another writer; none where one stops for the waiter already,
+    or others wait for the place before it."""
+    if not all(one.holds for one in decision.blocked_by):
+        return ()
+    writing = [streams[one.by.uid] for one in decision.blocked_by if one.by.uid in streams]
+    if any(one.is_asked_for(waiter.uid) for one in writing):
+        return ()
+    able = (one for one in writing if one.can_be_asked and one.gives_way_to(waiter, now))
+    first = next(able, None)
+    return () if first is None else (first.uid,)
 
 
 def asked(before: StreamPause | None, waiters: Iterable[WaitsForPause], now: datetime) -> StreamPause:

@@ -34,12 +34,13 @@ def outcome_of_waiting(
             Reason.TIMED_OUT,
             f"not run{once_more}, because after {patience} it still waited for {whom}; {what_now}",
         )
-    starts = "there is a place for it" if _is_for_a_place(decision) else "nothing conflicts with it"
+    starts = "there is a place for it" if is_for_a_place(decision) else "nothing conflicts with it"
     return Phase.WAITING, Reason.BLOCKED, f"waits for {whom}; this job starts once {starts}"
 
 
-def _is_for_a_place(decision: Decision) -> bool:
-    return decision.blocked_by[0].conflict.verdict.rule == MAX_WRITERS.rule
+def is_for_a_place(decision: Decision) -> bool:
+    """Whether nothing conflicts with it, and its table's policy lets no more write it at a time."""
+    return any(one.conflict.verdict.rule == MAX_WRITERS.rule for one in decision.blocked_by[:1])
 
 
 def _whom(decision: Decision) -> str:

@@ -121,6 +121,58 @@ def test_a_later_one_goes_in_the_same_pause_behind_the_one_it_is_for() -> None:
     assert to_ask(first, queue.explain("first", 64), {"s": one}, NOW) == ()
 
 
+INSERT = "INSERT INTO {t} VALUES (1)"
+
+
+def appending(uid: str) -> JobFootprint:
+    given = spec(table={"path": "/orders"}, source={"format": "delta", "path": f"/raw-{uid}"})
+    given["stream"]["checkpoint"] = f"/checkpoints/{uid}"
+    facts = {key_of_path(path): KNOWN for path in ("/orders", f"/raw-{uid}")}
+    return footprint_of(DeltaWriteJobSpec.model_validate(given), LINKING, facts=facts)
+
+
+def ask_for_a_place(
+    *streams: RunningStream, before: tuple[Waiter, ...] = (), beside: tuple[Holder, ...] = ()
+) -> set[str]:
+    """Who is asked for an aged job with which nobody conflicts, where its table has no place left."""
+    holders = [*(Holder(one.uid, f"etl/{one.uid}", one.footprint) for one in streams), *beside]
+    queue, one = Queue(), replace(waiter(INSERT), aged_at=NOW)
+    queue.limit({key_of_path("/orders"): len(holders)})
+    for holder in holders:
+        queue.hold(holder.uid, [holder])
+    for other in (*before, one):
+        queue.wait(other)
+    while queue.judge(NOW):
+        pass
+    assert queue.is_in_the_way(holders[0].uid)
+    assert one in queue.first_behind(holders[0].uid, 2)
+    found = to_ask(one, queue.explain("w", 64), {stream.uid: stream for stream in streams}, NOW)
+    for uid in found:
+        queue.hold(uid, [])
+    while found and queue.judge(NOW):
+        pass
+    assert not found or queue.take() is not None
+    return set(found)
+
+
+def test_where_a_table_has_no_place_left_one_stream_is_enough() -> None:
+    one, other = (running(uid, footprint=appending(uid)) for uid in ("s1", "s2"))
+    assert ask_for_a_place(one) == {"s1"}
+    assert ask_for_a_place(one, other) == {"s1"}
+    assert ask_for_a_place(replace(one, yields=Yield.METADATA), other) == {"s2"}
+    assert ask_for_a_place(replace(one, had_its_turn=False), other) == {"s2"}
+    assert ask_for_a_place(replace(one, yields=Yield.NEVER)) == set()
+    assert ask_for_a_place(one, beside=(Holder("h", "etl/h", work(INSERT)),)) == {"s1"}
+
+
+def test_one_that_stops_is_enough_for_the_first_that_waits_for_a_place() -> None:
+    already = asked(None, [WaitsForPause(job="etl/w", uid="w")], NOW)
+    one, other = (running(uid, footprint=appending(uid)) for uid in ("s1", "s2"))
+    assert ask_for_a_place(one, replace(other, pause=already)) == set()
+    first = replace(waiter(INSERT, "first"), aged_at=NOW, queued_at=NOW - AGE)
+    assert ask_for_a_place(one, before=(first,)) == set()
+
+
 @pytest.mark.parametrize(
     ("told", "ran", "had"),
     [
