@@ -179,7 +179,8 @@ def after_a_stop(job: JobView, ended: Attempt, now: datetime) -> StatusChange:
     if pause is None or pause.reason is not PauseReason.YIELDS:
         message = f"{stopped}, and queues again, keeping its age, to go on as its spec says now"
         return StatusChange(Phase.PENDING, Reason.RESTARTING, message, attempt=ended)
-    until = at + timedelta(seconds=longest_pause(job))
+    # From now on: nobody could begin before that, whatever an outage or the clock of the driver's node tells of the time since.
+    until = now + timedelta(seconds=longest_pause(job))
     message = (
         f"{stopped} so that {_named(pause)} can run; it goes on once {'that has' if len(pause.for_) == 1 else 'those have'} ended, "
         f"at {until:%H:%M:%S} UTC at the latest"
@@ -233,11 +234,12 @@ class GivesWay:
 
 
 def gives_way(waiter: JobView, streams: Collection[JobView]) -> GivesWay | None:
-    """When the job gives way to those that pause for it; None: none has stopped for it."""
+    """When the job gives way to those that pause for it; None: none has stopped for it, and is still there."""
     found = (
         GivesWay(stream.status.pause.until, stream.key)
         for stream in streams
         if stream.status.pause is not None and stream.status.pause.until is not None
+        if stream.has_stopped and not stream.is_deleted
     )
     return min(found, key=lambda one: one.at, default=None) if is_kept_waiting_by(waiter) else None
 

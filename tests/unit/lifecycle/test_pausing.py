@@ -214,6 +214,25 @@ def test_a_stop_for_others_is_a_pause_with_an_end_and_any_other_queues_at_once()
         assert (change.phase, change.reason, change.pause) == (Phase.PENDING, Reason.RESTARTING, None)
 
 
+@pytest.mark.parametrize("hours", [-1, 1])
+def test_a_pause_counts_from_when_others_can_begin_whatever_the_clock_of_a_node_says(hours: int) -> None:
+    ended = attempt(outcome=Outcome.PAUSED, ended_at=NOW + timedelta(hours=hours), pause=PAUSE)
+    change = after_a_stop(stream(ended), ended, NOW)
+    assert change.pause is not None
+    assert change.pause.until == NOW + timedelta(minutes=15)
+
+
+def test_nobody_gives_way_to_a_stream_that_is_being_deleted_or_has_not_stopped() -> None:
+    one, waits = paused(NOW), job_in("Waiting")
+    assert gives_way(waits, [one]) is not None
+    deleted = one.body["metadata"] | {"deletionTimestamp": "2026-11-19T10:00:00Z"}
+    assert gives_way(waits, [JobView(one.body | {"metadata": deleted}, PROFILES, NOW)]) is None
+    pause = one.body["status"]["pause"]
+    for other in (stream(status={"phase": "Paused", "pause": pause}), stream(attempt(), status={"pause": pause})):
+        assert other.status.pause is not None
+        assert gives_way(waits, [other]) is None
+
+
 def paused(until: datetime) -> JobView:
     pause = PAUSE.model_copy(update={"until": until}).model_dump(mode="json", by_alias=True)
     ended = attempt(outcome=Outcome.PAUSED, ended_at=NOW, pause=PAUSE)
