@@ -156,7 +156,8 @@ class Pausing:
         if stream is None:
             return None
         started = attempt.started_at or evidence.seen.started_at
-        had = pausing.had_its_turn(stream_of(evidence.pod), started, clock.now())
+        turn = pausing.turn_of(job, attempt)
+        had = pausing.had_its_turn(stream_of(evidence.pod), started, clock.now(), turn)
         return RunningStream(uid, stream.yield_, footprint, had, attempt.pause)
 
     async def _ask(self, uid: str, waiters: Iterable[str]) -> None:

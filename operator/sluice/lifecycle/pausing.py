@@ -15,6 +15,7 @@ from sluice.api.job import WhenBlocked, Yield
 from sluice.api.job_status import (
     MAX_BLOCKERS,
     Attempt,
+    Outcome,
     PauseReason,
     Phase,
     StreamPause,
@@ -26,10 +27,13 @@ from sluice.conflicts.readers import lasting
 from sluice.footprint import JobFootprint, NotUnderstoodError
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import StatusChange
+from sluice.lifecycle.stream_progress import got_anywhere, of_attempt
 from sluice.lifecycle.waiting import is_for_a_place
 
 TURN = timedelta(seconds=60)
 """For how long a stream runs before it has had its turn, whatever it has come to."""
+LONGEST_TURN = timedelta(hours=1)
+"""The same for one that has come to nothing again and again."""
 MAX_PAUSE = 900
 """Seconds for which a stream pauses for others, if it doesn't say."""
 
@@ -61,11 +65,25 @@ class RunningStream:
         return self.pause.reason is PauseReason.YIELDS and len(self.pause.for_) < MAX_BLOCKERS
 
 
-def had_its_turn(progress: StreamProgress | None, started_at: datetime | None, now: datetime) -> bool:
+def had_its_turn(
+    progress: StreamProgress | None, started_at: datetime | None, now: datetime, turn: timedelta = TURN
+) -> bool:
     """Whether a stream has ended a batch in its latest attempt, or has found nothing to do, or has run for long enough."""
-    if progress is not None and (progress.batches > 0 or progress.idle_since is not None):
-        return True
-    return started_at is not None and now - started_at >= TURN
+    return got_anywhere(progress) or (started_at is not None and now - started_at >= turn)
+
+
+def turn_of(stream: JobView, attempt: Attempt) -> timedelta:
+    """How long is long enough for this attempt. If the one before it paused before any batch of it had ended, twice as long as that:
+    else a stream that takes long to begin a batch would never come to one."""
+    before = next((one for one in reversed(stream.status.attempts) if one.number < attempt.number), None)
+    if before is None or before.outcome is not Outcome.PAUSED or before.ended_at is None:
+        return TURN
+    known, began = stream.status.stream, before.started_at or before.granted_at
+    if got_anywhere(of_attempt(known, before.number)):
+        return TURN
+    if known is not None and known.batch_at is not None and known.batch_at >= began:
+        return TURN
+    return min(max(TURN, 2 * (before.ended_at - began)), LONGEST_TURN)
 
 
 def may_be_paused_for(job: JobView) -> bool:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sluice.admission import Decision, Holder, Queue, Waiter
 from sluice.api.job import DeltaWriteJobSpec, Yield
-from sluice.api.job_status import Outcome, PauseReason, Phase, StreamPause, WaitsForPause
+from sluice.api.job_status import Attempt, Outcome, PauseReason, Phase, StreamPause, WaitsForPause
 from sluice.api.reasons import Reason
 from sluice.footprint import JobFootprint, footprint_of
 from sluice.lifecycle.job import JobView
@@ -23,6 +23,7 @@ from sluice.lifecycle.pausing import (
     may_be_paused_for,
     seconds_left,
     to_ask,
+    turn_of,
 )
 from sluice.predicates import Table
 from sluice.tables import LogStore, TableFacts, key_of_path, oss
@@ -34,6 +35,7 @@ KNOWN = TableFacts(columns=Table.of({"id": "bigint"}, []), dialect=oss("4.4.0"),
 ALTER, OPTIMIZE = "ALTER TABLE {t} SET TBLPROPERTIES ('k' = 'v')", "OPTIMIZE {t}"
 DELETE = "DELETE FROM {t} WHERE id = 1"
 AGE = timedelta(minutes=2)
+PAUSE = StreamPause(reason=PauseReason.YIELDS, for_=(WaitsForPause(job="etl/w", uid="uid-w"),), since=NOW)
 
 
 def work(sql: str, table: str = "/orders") -> JobFootprint:
@@ -189,6 +191,45 @@ def test_it_has_had_its_turn_after_a_batch_or_a_minute_or_when_nothing_is_left(
     assert not had_its_turn(None, None, NOW)
 
 
+@pytest.mark.parametrize(
+    ("ran", "told", "turn"),
+    [
+        (10, None, 60),
+        (90, None, 180),
+        (90, {"attempt": 1}, 180),
+        (7200, None, 3600),
+        (90, {"attempt": 1, "batches": 1}, 60),
+        (90, {"attempt": 1, "idleSince": "2026-11-19T10:00:30Z"}, 60),
+        (90, {"attempt": 2, "batch": 7, "batchAt": "2026-11-19T10:00:30Z"}, 60),
+        (90, {"attempt": 2, "batch": 7, "batchAt": "2026-11-19T09:59:59Z"}, 180),
+    ],
+)
+def test_one_that_paused_before_any_batch_ended_has_twice_as_long_the_next_time(
+    ran: int, told: Any, turn: int
+) -> None:
+    before = attempt(outcome=Outcome.PAUSED, started_at=NOW, ended_at=NOW + timedelta(seconds=ran), pause=PAUSE)
+    second = attempt(2, started_at=NOW + timedelta(hours=3))
+    status = {"stream": {"batches": 0, **told}} if told is not None else {}
+    assert turn_of(stream(before, second, status=status), second) == timedelta(seconds=turn)
+    failed = before.model_copy(update={"outcome": Outcome.FAILED})
+    assert turn_of(stream(failed, second), second) == timedelta(seconds=60)
+    assert turn_of(stream(second), second) == timedelta(seconds=60)
+
+
+def test_however_long_it_takes_to_begin_a_batch_one_ends_though_others_wait_all_the_time() -> None:
+    needs, began, number, attempts = timedelta(minutes=7), NOW, 1, list[Attempt]()
+    while True:
+        running_now = attempt(number, started_at=began)
+        turn = turn_of(stream(*attempts, running_now), running_now)
+        if turn > needs:
+            break
+        ended = running_now.model_copy(
+            update={"outcome": Outcome.PAUSED, "ended_at": began + turn, "pause": PAUSE}
+        )
+        attempts, began, number = [ended], began + turn + timedelta(minutes=1), number + 1
+    assert number == 4
+
+
 def test_no_stream_pauses_for_another_that_never_ends_nor_for_who_does_not_wait() -> None:
     def job(**given: Any) -> JobView:
         return JobView(job_body("w", **given), PROFILES, NOW)
@@ -197,9 +238,6 @@ def test_no_stream_pauses_for_another_that_never_ends_nor_for_who_does_not_wait(
     assert may_be_paused_for(job(**spec({"availableNow": True})))
     assert not may_be_paused_for(job(**spec()))
     assert not may_be_paused_for(job(sql="OPTIMIZE delta.`/a`", admission={"whenBlocked": "Skip"}))
-
-
-PAUSE = StreamPause(reason=PauseReason.YIELDS, for_=(WaitsForPause(job="etl/w", uid="uid-w"),), since=NOW)
 
 
 def test_a_stop_for_others_is_a_pause_with_an_end_and_any_other_queues_at_once() -> None:
