@@ -47,10 +47,6 @@ class Phase(StrEnum):
         return self in (Phase.SUCCEEDED, Phase.SKIPPED, Phase.FAILED)
 
 
-TERMINAL = tuple(phase.value for phase in Phase if phase.is_terminal)
-"""As objects have them. A tuple: what somebody wrote there may be of any shape, and a set would ask for its hash."""
-
-
 class ShownFootprint(Model):
     """What one statement does to one table, as Sluice understood it."""
 

@@ -7,20 +7,32 @@ from sluice.api.reasons import EventReason
 from sluice.controller.events import EventWriter
 from sluice.controller.figures import Figures
 from sluice.controller.status import StatusWriter
+from sluice.controller.world import World
 from sluice.lifecycle.by_hand import NoMore, OneMore, heeded
+from sluice.lifecycle.checkpoints import named_by, taken
 from sluice.lifecycle.job import JobView
+from sluice.lifecycle.neighbours import Neighbours
 
 logger = logging.getLogger(__name__)
 
 
 class ByHand:
-    def __init__(self, statuses: StatusWriter, events: EventWriter, figures: Figures) -> None:
+    def __init__(
+        self,
+        world: World,
+        statuses: StatusWriter,
+        events: EventWriter,
+        figures: Figures,
+        neighbours: Neighbours,
+    ) -> None:
+        self._world = world
         self._statuses = statuses
         self._events = events
         self._figures = figures
+        self._neighbours = neighbours
 
     async def heed(self, job: JobView, asked: str) -> None:
-        match heeded(job, asked, datetime.now(UTC)):
+        match heeded(job, asked, datetime.now(UTC), self._taken(job)):
             case OneMore(change):
                 await self._statuses.write(job, change)
                 self._figures.retried(None)
@@ -29,3 +41,9 @@ class ByHand:
             case NoMore(why):
                 await self._statuses.retry_heeded(job, asked)
                 await self._events.tell(job, EventReason.NOT_RETRIED, why, warning=True)
+
+    def _taken(self, job: JobView) -> str | None:
+        """Why the job has no checkpoint to go on from: another one, which lives, would have to end for it."""
+        for checkpoint, uid in self._world.checkpoints.users_of(named_by(job.body)):
+            return taken(checkpoint, self._neighbours.called(self._world.jobs[uid].key, job.namespace))
+        return None

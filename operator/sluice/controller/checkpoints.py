@@ -1,5 +1,7 @@
 """Which jobs use which checkpoint, of those that have not ended. It follows each change of a job."""
 
+from collections.abc import Iterable, Iterator
+
 from sluice.api.base import Json
 from sluice.kube.mirror import uid_of
 from sluice.lifecycle.checkpoints import used_by
@@ -34,6 +36,13 @@ class Checkpoints:
             if not self._used[one]:
                 del self._used[one]
         return freed
+
+    def users_of(self, checkpoints: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """Those of these checkpoints that any job uses, each with the first of those jobs, by uid."""
+        for one in checkpoints:
+            for uid in self._used.get(one, ()):
+                yield one, uid
+                break
 
     def shared_by(self, uid: str) -> dict[str, list[str]]:
         """The other jobs that use each of a job's checkpoints, where there are any."""

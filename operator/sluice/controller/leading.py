@@ -162,7 +162,7 @@ def loop_of(shared: Shared, installation: str) -> Loop:
         leftovers=leftovers,
         attempts=attempts,
         admitting=admitting,
-        by_hand=ByHand(statuses, events, figures),
+        by_hand=ByHand(world, statuses, events, figures, neighbours),
         revoking=Revoking(
             world=world,
             applications=applications,

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from sluice.api.base import Json
-from sluice.api.job_status import TERMINAL
 from sluice.kube.mirror import uid_of
+from sluice.lifecycle.checkpoints import has_ended
 
 
 class PausedStreams:
@@ -51,9 +51,11 @@ def _named_in(job: Json) -> Iterator[str]:
     attempts = status.get("attempts")
     latest = attempts[-1] if isinstance(attempts, list) and attempts else None
     is_open = "outcome" not in _object(latest)
+    if has_ended(job):
+        return
     for pause in (status.get("pause"), _object(latest).get("pause") if is_open else None):
         waiters = _object(pause).get("for")
-        for one in waiters if isinstance(waiters, list) and status.get("phase") not in TERMINAL else ():
+        for one in waiters if isinstance(waiters, list) else ():
             uid = _object(one).get("uid")
             if isinstance(uid, str):
                 yield uid

@@ -4,12 +4,12 @@ what they read, nor go on from their checkpoints."""
 from typing import Any
 
 from sluice.admission import Holder
-from sluice.api.job_status import TERMINAL
 from sluice.conflicts import conflict_at_rest
+from sluice.lifecycle.checkpoints import has_ended
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.outcome import COMMITTED_NOTHING
 
-_NEVER_RAN = tuple(outcome.value for outcome in COMMITTED_NOTHING)
+_NEVER_RAN = frozenset(outcome.value for outcome in COMMITTED_NOTHING)
 
 
 def may_rest(body: Any) -> bool:
@@ -21,9 +21,9 @@ def may_rest(body: Any) -> bool:
     attempts = status.get("attempts")
     return (
         "stream" in spec
-        and status.get("phase") not in TERMINAL
+        and not has_ended(body)
         and isinstance(attempts, list)
-        and any(isinstance(one, dict) and one.get("outcome") not in _NEVER_RAN for one in attempts)
+        and any(isinstance(one, dict) and str(one.get("outcome")) not in _NEVER_RAN for one in attempts)
     )
 
 

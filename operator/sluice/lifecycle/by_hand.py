@@ -26,9 +26,9 @@ class NoMore:
     why: str
 
 
-def heeded(job: JobView, asked: str, now: datetime) -> OneMore | NoMore:
-    """What follows from the word `asked`, for a job that has ended."""
-    why = _why_not(job, asked)
+def heeded(job: JobView, asked: str, now: datetime, taken: str | None = None) -> OneMore | NoMore:
+    """What follows from the word `asked`, for a job that has ended. `taken`: why another job has what this one would go on from."""
+    why = _why_not(job, asked) or taken
     if why is not None:
         return NoMore(f"{names.ANNOTATION_RETRY}={asked}: there is no other attempt, because {why}")
     message = (

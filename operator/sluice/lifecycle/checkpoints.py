@@ -4,20 +4,32 @@ so that it stays its job's until that job has ended, also while that pauses or w
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from sluice.api.job_status import TERMINAL
+from sluice.api.job_status import Phase
 from sluice.api.reasons import Reason
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.table_rules import Refused
 from sluice.tables import key_of_path
 
+_ENDED = frozenset(phase.value for phase in Phase if phase.is_terminal)
+
 
 def used_by(body: Any) -> frozenset[str]:
     """The checkpoints that a job names which has not ended, each in its one spelling. It is told from the object: of most there is
     none."""
-    spec, status = body.get("spec"), body.get("status")
-    if not isinstance(spec, dict) or (isinstance(status, dict) and status.get("phase") in TERMINAL):
-        return frozenset()
-    return frozenset(_keys(_given(spec)))
+    return frozenset() if has_ended(body) else named_by(body)
+
+
+def named_by(body: Any) -> frozenset[str]:
+    """The same of any job."""
+    spec = body.get("spec")
+    return frozenset(_keys(_given(spec))) if isinstance(spec, dict) else frozenset()
+
+
+def has_ended(body: Any) -> bool:
+    """Whether the job's status says so, whatever somebody wrote there."""
+    status = body.get("status")
+    phase = status.get("phase") if isinstance(status, dict) else None
+    return isinstance(phase, str) and phase in _ENDED
 
 
 def _given(spec: dict[str, Any]) -> Iterator[Any]:
@@ -55,6 +67,14 @@ def in_use(checkpoint: str, owner: str) -> Refused:
         Reason.CHECKPOINT_IN_USE,
         f"not run, because {owner} uses the checkpoint {checkpoint} and has not ended: of two streams on one checkpoint each would "
         "go on from the other's batches. Delete that job, or give this one a checkpoint of its own, and create it again",
+    )
+
+
+def taken(checkpoint: str, owner: str) -> str:
+    """Why a job that has ended has no other attempt."""
+    return (
+        f"{owner} uses its checkpoint {checkpoint} by now, and has not ended: of two streams on one checkpoint each would go on from "
+        "the other's batches"
     )
 
 

@@ -1,5 +1,6 @@
 """Whose a checkpoint is, among jobs that have not ended."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -7,8 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.api.base import Json
+from sluice.api.job_status import Outcome
+from sluice.api.names import ANNOTATION_RETRY
+from sluice.controller.by_hand import ByHand
 from sluice.controller.checkpoints import Checkpoints
+from sluice.controller.world import World
+from sluice.lifecycle.at_rest import may_rest
+from sluice.lifecycle.neighbours import Neighbours
 from unit.controller.bodies import job_body
+from unit.lifecycle.streaming import attempt, spec
 
 
 def using(name: str, *checkpoints: Any, phase: str | None = None) -> Json:
@@ -41,6 +49,48 @@ def test_who_has_ended_or_is_gone_uses_none_and_those_that_do_are_looked_at() ->
     assert not shared(known, "b")
     assert known.follow(second, None) == []
     assert not known.shared_by("uid-b")
+
+
+def over(name: str, word: str | None = None) -> Json:
+    """A stream that has failed; `word`: somebody asks for another attempt of it."""
+    body = using(name, "/c")
+    intent = attempt(outcome=Outcome.FAILED).model_dump(mode="json", by_alias=True, exclude_none=True)
+    body["spec"] = spec(checkpoint="/c")
+    body["status"] = {"phase": "Failed", "observedGeneration": 1, "attempts": [intent]}
+    if word is not None:
+        body["metadata"] |= {"annotations": {ANNOTATION_RETRY: word}, "resourceVersion": "2"}
+    return body
+
+
+@pytest.mark.parametrize("phase", ["Running", "Paused", "BackingOff", "Waiting", None])
+async def test_no_word_on_a_job_that_has_ended_takes_the_checkpoint_of_one_that_lives(phase: str | None) -> None:
+    world, did = World({}), list[str]()
+
+    async def noted(_: Any, *told: Any, **__: Any) -> None:
+        did.append(" ".join(map(str, told)))
+
+    no: Any = SimpleNamespace(write=noted, retry_heeded=noted, tell=noted, retried=lambda _: None)
+    by_hand = ByHand(world, no, no, no, Neighbours())
+    world.job_seen(over("a"))
+    world.job_seen(using("b", "/c", phase=phase))
+    world.job_seen(over("a", "1"))
+    await by_hand.heed(world.jobs["uid-a"], "1")
+    assert did[0] == "1"
+    assert did[1].startswith("NotRetried")
+    assert "because etl/b uses its checkpoint file:/c by now, and has not ended" in did[1]
+    world.job_gone("uid-b")
+    await by_hand.heed(world.jobs["uid-a"], "1")
+    assert did[-1].startswith("Retrying")
+
+
+@pytest.mark.parametrize("phase", [{}, [], 1, "Ending", "no phase"])
+def test_a_phase_that_is_none_hurts_nobody_but_its_job(phase: Any) -> None:
+    world = World({})
+    body = using("a", "/c") | {"status": {"phase": phase, "attempts": [{"outcome": phase}]}}
+    world.job_seen(body)
+    assert world.checkpoints.shared_by("uid-b") == {}
+    assert may_rest(body)
+    assert list(world.checkpoints.users_of(["file:/c"])) == [("file:/c", "uid-a")]
 
 
 @given(st.text(), st.one_of(st.none(), st.integers(), st.text(), st.dictionaries(st.text(), st.text())))
