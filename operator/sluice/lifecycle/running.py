@@ -67,7 +67,8 @@ def _streaming(
 
 
 def _seconds_left(last: datetime, now: datetime) -> float:
-    return PROGRESS_SECONDS - (now - last).total_seconds()
+    """A leader whose clock was ahead may have written a moment that is yet to come: nobody waits for that."""
+    return PROGRESS_SECONDS - abs((now - last).total_seconds())
 
 
 def _once_worth_it(job: JobView, attempt: Attempt, told: Running, seconds: float) -> Running:

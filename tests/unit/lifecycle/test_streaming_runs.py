@@ -98,6 +98,19 @@ def test_a_stream_of_batches_of_a_second_costs_a_write_a_minute() -> None:
     assert writes <= 11
 
 
+def test_a_moment_that_is_yet_to_come_keeps_no_progress_from_being_told() -> None:
+    ahead = at(3600)
+    first = running()
+    told = look(first, telling_pod(batch=0, batches=1, batchAt="2026-11-19T10:00:03Z"), ahead)
+    view = written(first, told, ahead)
+    assert view.status.stream is not None
+    assert view.status.stream.told_at == ahead
+    news = look(view, telling_pod(batch=1, batches=2, batchAt="2026-11-19T10:00:05Z"), at(70))
+    assert news.seconds_until_worth_it == 0
+    assert news.change.stream is not None
+    assert (news.change.stream.batch, news.change.stream.told_at) == (1, at(70))
+
+
 def test_an_idle_stream_costs_no_write() -> None:
     idle = telling_pod(idleSince="2026-11-19T10:00:03Z")
     view = written(running(), look(running(), idle, at(4)), at(4))
