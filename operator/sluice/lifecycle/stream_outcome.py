@@ -85,8 +85,10 @@ def closed_stream(
         return _ended_by_us(attempt, ended, seen, progress, so_far)
     if not deleted and (why := why_lost(seen, result)) is not None:
         return ended_as(attempt, ended, Outcome.DRIVER_LOST, f"{why}; {so_far}; {GOES_ON}")
-    if result is not None:
+    if result is not None and not (deleted and result.was_ended_from_outside):
         return _from_result(attempt, ended, result, so_far)
+    if result is not None:
+        return ended_as(attempt, ended, Outcome.KILLED, f"{DELETED}; {so_far}; {GOES_ON}")
     death = f"{DELETED}: {death_of(seen)}" if deleted else death_of(seen)
     return ended_as(attempt, ended, outcome_of(seen), f"{death}; {so_far}; {GOES_ON}")
 

@@ -20,8 +20,10 @@ from sluice.engines import Observation, Stage
 from sluice.engines.disruption import Disruption
 from sluice.lifecycle.outcome import closed, must_ask_logs, phase_after
 from sluice.lifecycle.pausing import after_a_stop
+from sluice.lifecycle.retrying import Final
 from sluice.lifecycle.stream_outcome import closed_stream, last_progress
 from sluice.lifecycle.stream_progress import put_together
+from sluice.lifecycle.stream_retries import goes_on
 from unit.lifecycle.endings import ended_with
 from unit.lifecycle.streaming import NOW, attempt, progress, said, stream
 
@@ -116,8 +118,20 @@ def test_a_driver_that_was_ended_from_outside_is_lost() -> None:
 
 
 def test_a_deleted_application_was_ended_by_somebody() -> None:
-    found = end(Observation(Stage.ENDED, exit_code=143), deleted=True)
-    assert phase_after(found)[:2] == (Phase.FAILED, Reason.APPLICATION_DELETED)
+    terminated = {"class": "Terminated", "message": "the driver was told to end"}
+    for seen in (
+        Observation(Stage.ENDED, exit_code=143),
+        ended_with(143, outcome="Failed", exception=terminated, stream=said(**BATCH)),
+    ):
+        found = end(seen, deleted=True)
+        assert phase_after(found)[:2] == (Phase.FAILED, Reason.APPLICATION_DELETED)
+        assert isinstance(goes_on(stream(found), found, None, found.message or "", NOW), Final)
+
+
+def test_a_failure_of_its_own_stays_one_though_somebody_deleted_its_application() -> None:
+    found = end(failed(**BATCH), deleted=True)
+    assert (found.outcome, found.exception is not None) == (Outcome.FAILED, True)
+    assert end(paused(), deleted=True).outcome is Outcome.PAUSED
 
 
 def test_an_attempt_that_came_back_may_have_run_and_goes_on_from_its_checkpoint() -> None:
