@@ -1,10 +1,10 @@
 """Which jobs use which checkpoint, of those that have not ended. It follows each change of a job."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from sluice.api.base import Json
 from sluice.kube.mirror import uid_of
-from sluice.lifecycle.checkpoints import used_by
+from sluice.lifecycle.checkpoints import Came, came, owner_of, used_by, was_refused
 
 _NONE: frozenset[str] = frozenset()
 
@@ -13,7 +13,7 @@ class Checkpoints:
     def __init__(self) -> None:
         self._of: dict[str, frozenset[str]] = {}
         """The checkpoints of each job that has any, by uid."""
-        self._used: dict[str, dict[str, None]] = {}
+        self._used: dict[str, dict[str, Came]] = {}
         """Who uses each, by uid."""
 
     def follow(self, before: Json | None, now: Json | None) -> list[str]:
@@ -23,15 +23,16 @@ class Checkpoints:
             return []
         uid = uid_of(body)
         was, uses = self._of.get(uid, _NONE), used_by(now) if now is not None else _NONE
-        for one in uses - was:
-            self._used.setdefault(one, {})[uid] = None
+        for one in uses:
+            self._used.setdefault(one, {})[uid] = came(now)
         for one in was - uses:
             del self._used[one][uid]
         if uses:
             self._of[uid] = uses
         else:
             self._of.pop(uid, None)
-        freed = [other for one in was - uses for other in self._used[one]]
+        is_freed = now is None or not was_refused(now)  # else each of thousands would have all others looked at
+        freed = [other for one in was - uses for other in self._used[one]] if is_freed else []
         for one in was - uses:
             if not self._used[one]:
                 del self._used[one]
@@ -44,7 +45,9 @@ class Checkpoints:
                 yield one, uid
                 break
 
-    def shared_by(self, uid: str) -> dict[str, list[str]]:
-        """The other jobs that use each of a job's checkpoints, where there are any."""
-        found = {one: [other for other in self._used[one] if other != uid] for one in self._of.get(uid, ())}
-        return {one: others for one, others in found.items() if others}
+    def owners(self, uid: str, holds: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
+        """Those of a job's checkpoints that another one has, each with that one's uid."""
+        for one in self._of.get(uid, ()):
+            owner = owner_of(self._used[one].values(), holds)
+            if owner is not None and owner != uid:
+                yield one, owner

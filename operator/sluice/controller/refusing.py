@@ -13,7 +13,7 @@ from sluice.controller.status import StatusWriter
 from sluice.controller.surroundings import Obstacle
 from sluice.controller.world import World
 from sluice.lifecycle import telling
-from sluice.lifecycle.checkpoints import being_freed, in_use, owner_of
+from sluice.lifecycle.checkpoints import being_freed, in_use
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.neighbours import Neighbours
 from sluice.lifecycle.retrying import why_it_cannot_run_again
@@ -46,12 +46,11 @@ class Refusing:
         return None
 
     def _owners(self, job: JobView) -> Iterator[tuple[str, JobView]]:
-        for checkpoint, uids in self.world.checkpoints.shared_by(job.uid).items():
-            others = [self.world.jobs[uid] for uid in uids]
-            holding = [uid for uid in (job.uid, *uids) if self.leases.held_by(uid)]
-            owner = owner_of(job, others, holding)
-            if owner is not None:
-                yield checkpoint, owner
+        for checkpoint, uid in self.world.checkpoints.owners(job.uid, self._holds):
+            yield checkpoint, self.world.jobs[uid]
+
+    def _holds(self, uid: str) -> bool:
+        return bool(self.leases.held_by(uid))
 
     def _by_policy(self, job: JobView) -> Refused | None:
         declarations, admission = self.world.declarations, job.spec.admission

@@ -1,12 +1,11 @@
 """Whose a checkpoint is. It tells how far one stream has come: of two jobs that use it each would go on from the other's batches,
 so that it stays its job's until that job has ended, also while that pauses or waits for another attempt."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from sluice.api.job_status import Phase
 from sluice.api.reasons import Reason
-from sluice.lifecycle.job import JobView
 from sluice.lifecycle.table_rules import Refused
 from sluice.tables import key_of_path
 
@@ -48,17 +47,34 @@ def _listed(given: Any) -> list[Any]:
     return given if isinstance(given, list) else []
 
 
-def owner_of(checkpoint_of: JobView, others: Iterable[JobView], holding: Iterable[str]) -> JobView | None:
-    """The one of the others that has the checkpoint before this job. `holding`: those of them all that hold leases, by uid."""
-    held = set(holding)
+Came = tuple[int, str, str]
+"""Who comes first to a checkpoint: who is at work (0), then who has been (1), then the others (2), of these who was created first;
+at last its uid."""
+_AT_WORK = 0
 
-    def order(job: JobView) -> tuple[int, str, str]:
-        is_at_work = job.open_attempt is not None or job.uid in held
-        came = 0 if is_at_work else 1 if job.status.attempts else 2
-        return came, str(job.body["metadata"].get("creationTimestamp", "")), job.uid
 
-    found = min(others, key=order, default=None)
-    return found if found is not None and order(found) < order(checkpoint_of) else None
+def came(body: Any) -> Came:
+    """Told from the object, because thousands may name one checkpoint."""
+    status, metadata = body.get("status"), body["metadata"]
+    attempts = _listed(status.get("attempts")) if isinstance(status, dict) else []
+    told = [one for one in attempts if isinstance(one, dict)]
+    is_at_work = any(one.get("outcome") is None for one in told)
+    place = _AT_WORK if is_at_work else 1 if told else 2
+    return place, str(metadata.get("creationTimestamp", "")), str(metadata["uid"])
+
+
+def owner_of(users: Collection[Came], holds: Callable[[str], bool]) -> str | None:
+    """The uid of the one that has the checkpoint, of all that have not ended and use it. `holds`: whether one holds leases."""
+    first = min(users, default=None)
+    if first is not None and first[0] != _AT_WORK:
+        first = min((one for one in users if holds(one[-1])), default=first)
+    return None if first is None else first[-1]
+
+
+def was_refused(body: Any) -> bool:
+    """Whether a job has ended because another one has its checkpoint, so that nobody gets that by its end."""
+    status = body.get("status")
+    return isinstance(status, dict) and status.get("reason") == Reason.CHECKPOINT_IN_USE.value
 
 
 def in_use(checkpoint: str, owner: str) -> Refused:

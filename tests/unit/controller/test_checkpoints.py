@@ -1,5 +1,6 @@
 """Whose a checkpoint is, among jobs that have not ended."""
 
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,8 +27,8 @@ def using(name: str, *checkpoints: Any, phase: str | None = None) -> Json:
     return body | ({"status": {"phase": phase}} if phase else {})
 
 
-def shared(known: Checkpoints, name: str) -> dict[str, list[str]]:
-    return known.shared_by(f"uid-{name}")
+def owners(known: Checkpoints, name: str, *holding: str) -> dict[str, str]:
+    return dict(known.owners(f"uid-{name}", lambda uid: uid in holding))
 
 
 @pytest.mark.parametrize("spelled", ["s3a://lake/c", "s3://lake//c/", "S3N://lake/./c"])
@@ -35,7 +36,8 @@ def test_a_checkpoint_is_known_by_each_of_its_spellings(spelled: str) -> None:
     known = Checkpoints()
     known.follow(None, using("a", "s3://lake/c"))
     known.follow(None, using("b", spelled))
-    assert shared(known, "b") == {"s3://lake/c": ["uid-a"]}
+    assert owners(known, "b") == {"s3://lake/c": "uid-a"}
+    assert not owners(known, "a")
 
 
 def test_who_has_ended_or_is_gone_uses_none_and_those_that_do_are_looked_at() -> None:
@@ -43,12 +45,50 @@ def test_who_has_ended_or_is_gone_uses_none_and_those_that_do_are_looked_at() ->
     first, second = using("a", "/c", "/d"), using("b", "/d")
     known.follow(None, first)
     known.follow(None, second)
-    assert shared(known, "b") == {"file:/d": ["uid-a"]}
-    over = using("a", "/c", "/d", phase="Failed")
-    assert known.follow(first, over) == ["uid-b"]
-    assert not shared(known, "b")
+    assert owners(known, "b") == {"file:/d": "uid-a"}
+    ended = using("a", "/c", "/d", phase="Failed")
+    assert known.follow(first, ended) == ["uid-b"]
+    assert not owners(known, "b")
     assert known.follow(second, None) == []
-    assert not known.shared_by("uid-b")
+    assert not owners(known, "b")
+
+
+def test_who_is_at_work_has_it_then_who_has_been_then_who_came_first() -> None:
+    known = Checkpoints()
+    first, then, last = using("c", "/c"), using("a", "/c"), using("b", "/c")
+    then["metadata"]["creationTimestamp"] = last["metadata"]["creationTimestamp"] = "2026-11-19T11:00:00Z"
+    for body in (last, first, then):
+        known.follow(None, body)
+    assert {name: owners(known, name) for name in "abc"} == {
+        "a": {"file:/c": "uid-c"},
+        "b": {"file:/c": "uid-c"},
+        "c": {},
+    }
+    known.follow(first, None)
+    assert (owners(known, "a"), owners(known, "b")) == ({}, {"file:/c": "uid-a"})
+    assert owners(known, "a", "uid-b") == {"file:/c": "uid-b"}, "one that holds leases is at work"
+    has_been = last | {"status": {"attempts": [{"outcome": "Paused"}]}}
+    known.follow(last, has_been)
+    assert owners(known, "a") == {"file:/c": "uid-b"}
+    known.follow(then, then | {"status": {"attempts": [{}]}})
+    assert (owners(known, "a"), owners(known, "b")) == ({}, {"file:/c": "uid-a"})
+
+
+def test_thousands_that_name_one_checkpoint_are_refused_one_after_another_and_disturb_nobody(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    known, bodies = Checkpoints(), [using(f"{number:04}", "/c") for number in range(2_000)]
+    began = time.monotonic()
+    for body in bodies:
+        known.follow(None, body)
+    for body in bodies[1:]:
+        assert owners(known, body["metadata"]["name"]) == {"file:/c": "uid-0000"}
+        refused = body | {"status": {"phase": "Failed", "reason": "CheckpointInUse"}}
+        assert known.follow(body, refused) == []
+    took = time.monotonic() - began
+    with capsys.disabled():
+        print(f"\n{len(bodies)} jobs that name one checkpoint: told apart in {took:.2f} s")
+    assert known.follow(bodies[0], None) == []
 
 
 def over(name: str, word: str | None = None) -> Json:
@@ -88,7 +128,6 @@ def test_a_phase_that_is_none_hurts_nobody_but_its_job(phase: Any) -> None:
     world = World({})
     body = using("a", "/c") | {"status": {"phase": phase, "attempts": [{"outcome": phase}]}}
     world.job_seen(body)
-    assert world.checkpoints.shared_by("uid-b") == {}
     assert may_rest(body)
     assert list(world.checkpoints.users_of(["file:/c"])) == [("file:/c", "uid-a")]
 
@@ -99,4 +138,4 @@ def test_whatever_stands_there_is_read(one: str, other: Any) -> None:
     known.follow(None, using("a", one, other))
     known.follow(None, job_body("b") | {"spec": {"stream": other, "footprint": other}})
     known.follow(using("a", one, other), None)
-    assert not known.shared_by("uid-b")
+    assert not owners(known, "b")
