@@ -27,6 +27,7 @@ from sluice.conflicts.readers import lasting
 from sluice.footprint import JobFootprint, NotUnderstoodError
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import StatusChange
+from sluice.lifecycle.stopping import PATIENCE
 from sluice.lifecycle.stream_progress import got_anywhere, of_attempt
 from sluice.lifecycle.waiting import is_for_a_place
 
@@ -57,6 +58,10 @@ class RunningStream:
 
     def is_asked_for(self, uid: str) -> bool:
         return self.pause is not None and any(one.uid == uid for one in self.pause.for_)
+
+    def goes_on_though_asked(self, now: datetime) -> bool:
+        """Whether it has not stopped for so long that it may go on for as long as others would pause."""
+        return self.pause is not None and now - self.pause.since >= PATIENCE
 
     @property
     def can_be_asked(self) -> bool:
@@ -96,8 +101,8 @@ def may_be_paused_for(job: JobView) -> bool:
 def to_ask(
     waiter: Waiter, decision: Decision, streams: Mapping[str, RunningStream], now: datetime
 ) -> tuple[str, ...]:
-    """The streams that are to be asked, by uid, so that the waiter can go; none where anything else is in its way, or where one of
-    them is yet to have its turn. Those ahead of it for whom they pause already go first, in the same pause."""
+    """The streams that are to be asked, by uid, so that the waiter can go; none where anything else is in its way, where one of
+    them is yet to have its turn, or where one doesn't stop though it was asked to. Those ahead of it for whom they pause already go first, in the same pause."""
     if is_for_a_place(decision):
         return _to_make_a_place(waiter, decision, streams, now)
     if decision.at_least or decision.count != len(decision.blocked_by):
@@ -116,6 +121,10 @@ def to_ask(
             found[stream.uid] = None
         elif stream.pause is None:
             return ()
+    if any(streams[uid].pause is None for uid in found) and any(
+        stream is not None and stream.goes_on_though_asked(now) for stream in in_the_way
+    ):
+        return ()  # they would pause in vain until that one has stopped
     return tuple(found)
 
 

@@ -103,6 +103,14 @@ def test_all_streams_in_the_way_are_asked_or_none() -> None:
     assert ask(waiter(ALTER), one, replace(other, pause=already)) == {"s1"}
 
 
+def test_no_other_stream_pauses_in_vain_for_who_waits_for_one_that_does_not_stop() -> None:
+    for_it = asked(None, [WaitsForPause(job="etl/w", uid="w")], NOW)
+    one, other = running("s1", pause=for_it), running("s2", footprint=merging(source="/raw2"))
+    assert ask(waiter(ALTER), one, other, now=NOW + timedelta(seconds=59)) == {"s2"}
+    assert ask(waiter(ALTER), one, other, now=NOW + timedelta(seconds=60)) == set()
+    assert ask(waiter(ALTER), other, now=NOW + timedelta(hours=1)) == {"s2"}, "once that one has stopped"
+
+
 def test_what_would_break_the_stream_for_good_is_never_let_go_by_a_pause() -> None:
     reader = running(footprint=merging("/copy", "/orders"))
     assert ask(waiter(DELETE), reader, now=NOW + AGE) == set()
