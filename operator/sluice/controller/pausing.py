@@ -10,8 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+from heapq import nsmallest
 
 from sluice.admission import Decision, Holder, Queue, Waiter
+from sluice.admission.deciding import Rank
 from sluice.api.job import Yield
 from sluice.api.job_status import MAX_BLOCKERS, Attempt, WaitsForPause
 from sluice.api.reasons import EventReason
@@ -40,6 +42,8 @@ SHARE = 50
 """A look is followed by a pause that is this many times as long."""
 MOST_EXPLAINED = 20
 """Waiters of whom all that is in their way is worked out in one look."""
+ALWAYS_EXPLAINED = 5
+"""Of these, those that are looked at each time."""
 MOST_IN_THE_WAY = 64
 """Streams that are asked for one waiter."""
 
@@ -120,17 +124,25 @@ class Pausing:
         return pausing.to_ask(waiter, decision, streams, now)
 
     def _next_ones(self, queue: Queue) -> list[Waiter]:
-        """The first of those that stand behind streams and for whom one may pause, in turns."""
+        """Those that stand behind streams and for whom one may pause: the first of them, because others wait behind these, and the
+        rest in turns."""
         now = clock.now()
+
+        def rank(one: Waiter) -> Rank:
+            return one.rank(aged=one.has_aged(now))
+
         standing = {one.uid: one for uid in self._yielding for one in queue.first_behind(uid, MAX_BLOCKERS)}
         found = [one for one in standing.values() if one.has_aged(now) or one.footprint.changes_metadata]
-        left = [one for one in found if one.uid not in self._explained]
+        first = nsmallest(ALWAYS_EXPLAINED, found, key=rank)
+        always = {one.uid for one in first}
+        others = [one for one in found if one.uid not in always]
+        left = [one for one in others if one.uid not in self._explained]
         if not left:
             self._explained.clear()
-            left = found
-        left.sort(key=lambda one: one.rank(aged=one.has_aged(now)))
-        chosen = left[:MOST_EXPLAINED]
-        self._explained.update(one.uid for one in chosen)
+            left = others
+        in_turn = nsmallest(MOST_EXPLAINED - len(first), left, key=rank)
+        self._explained.update(one.uid for one in in_turn)
+        chosen = [*first, *in_turn]
         return [one for one in chosen if self._may_be_paused_for(one.uid)]
 
     def _may_be_paused_for(self, uid: str) -> bool:

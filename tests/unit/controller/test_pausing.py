@@ -123,3 +123,18 @@ async def test_where_the_operator_fails_on_one_waiter_streams_pause_for_the_othe
     monkeypatch.setattr(pausing, "to_ask", fails)
     asked.pausing.turn(asked.queue)
     assert await pauses_for(asked) == ["uid-w0", "uid-w2"]
+
+
+async def test_the_first_that_waits_is_looked_at_each_time_however_many_wait_behind_it() -> None:
+    asked = behind_a_stream("Metadata", 200, runs=True)
+    stream = asked.world.jobs["uid-s"]
+    just_begun = stream.body["status"]["attempts"][0] | {"startedAt": datetime.now(UTC).isoformat()}
+    status = stream.body["status"] | {"attempts": [just_begun]}
+    metadata = stream.body["metadata"] | {"resourceVersion": "2"}
+    asked.world.job_seen(stream.body | {"metadata": metadata, "status": status})
+    asked.pausing.turn(asked.queue)
+    assert await pauses_for(asked) is None, "it is yet to have its turn"
+    asked.world.job_seen(stream.body | {"metadata": metadata | {"resourceVersion": "3"}})
+    asked.pausing._next_at = 0
+    asked.pausing.turn(asked.queue)
+    assert "uid-w0" in (await pauses_for(asked) or ())
