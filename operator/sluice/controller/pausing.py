@@ -44,8 +44,8 @@ MOST_EXPLAINED = 20
 """Waiters of whom all that is in their way is worked out in one look."""
 ALWAYS_EXPLAINED = 5
 """Of these, those that are looked at each time."""
-MOST_IN_THE_WAY = 64
-"""Streams that are asked for one waiter."""
+MOST_IN_THE_WAY = 256
+"""Streams that are asked for one waiter; one that has more in its way waits until there are fewer."""
 
 
 @dataclass(kw_only=True)
@@ -167,7 +167,9 @@ class Pausing:
             return None
         if stream is None:
             return None
-        started = attempt.started_at or evidence.seen.started_at
+        began = attempt.started_at or evidence.seen.started_at
+        # No driver runs before it is granted: where its node's clock says so, that is behind the operator's.
+        started = None if began is None else max(began, attempt.granted_at)
         turn = pausing.turn_of(job, attempt)
         had = pausing.had_its_turn(stream_of(evidence.pod), started, clock.now(), turn)
         return RunningStream(uid, stream.yield_, footprint, had, attempt.pause)
@@ -218,7 +220,14 @@ class Pausing:
             if stream is not None and why is not None:
                 name = self.neighbours.called(stream.key, waiter.namespace)
                 return f"; {name} is a stream that runs for ever, and {why}"
+        if decision.count > MOST_IN_THE_WAY and self._are_streams(decision):
+            return f"; streams are asked to pause only for a job that waits for at most {MOST_IN_THE_WAY} of them"
         return ""
+
+    def _are_streams(self, decision: Decision) -> bool:
+        """Whether all that are named in a waiter's way run for ever."""
+        named = (self.world.jobs.get(one.by.uid) for one in decision.blocked_by)
+        return all(job is not None and job.streams_for_ever for job in named)
 
     def seconds_left(self, stream: JobView) -> float:
         """Seconds for which a stream pauses at the most; 0: it doesn't, or not any more."""

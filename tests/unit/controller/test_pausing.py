@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 from sluice.admission import Holder, Waiter
-from sluice.api.job import DeltaWriteJobSpec
+from sluice.api.base import Json
+from sluice.api.job import DeltaWriteJobSpec, Yield
 from sluice.controller.admitting import Admitting
-from sluice.controller.pausing import MOST_EXPLAINED, SHARE
+from sluice.controller.pausing import MOST_EXPLAINED, MOST_IN_THE_WAY, SHARE
 from sluice.footprint import footprint_of
 from sluice.footprint.model import JobFootprint
 from sluice.lifecycle import pausing
+from sluice.lifecycle.job import JobView
 from unit.controller.bodies import job_body
 from unit.controller.test_admitting import admitting
 from unit.lifecycle.objects import LEASE, RUNNING, application, pod
@@ -21,6 +23,7 @@ from unit.lifecycle.streaming import attempt, spec
 
 MANY = 10_000
 LINKING = {"spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore"}
+ADDS = "ALTER TABLE delta.`/lake/orders` ADD COLUMNS (more INT)"
 SQL = "ALTER TABLE delta.`/lake/orders` SET TBLPROPERTIES ('note' = 'x')"
 
 
@@ -125,16 +128,75 @@ async def test_where_the_operator_fails_on_one_waiter_streams_pause_for_the_othe
     assert await pauses_for(asked) == ["uid-w0", "uid-w2"]
 
 
+def with_attempt(asked: Admitting, version: int, **changed: Any) -> None:
+    """Changes the stream's attempt."""
+    body = asked.world.jobs["uid-s"].body
+    attempts = [body["status"]["attempts"][0] | changed]
+    metadata = body["metadata"] | {"resourceVersion": str(version)}
+    asked.world.job_seen(body | {"metadata": metadata, "status": body["status"] | {"attempts": attempts}})
+
+
+async def test_a_clock_that_is_behind_gives_a_stream_no_shorter_turn() -> None:
+    asked = behind_a_stream("Metadata", 1, runs=True)
+    with_attempt(asked, 2, grantedAt=datetime.now(UTC).isoformat())
+    asked.pausing.turn(asked.queue)
+    assert await pauses_for(asked) is None
+
+
 async def test_the_first_that_waits_is_looked_at_each_time_however_many_wait_behind_it() -> None:
     asked = behind_a_stream("Metadata", 200, runs=True)
-    stream = asked.world.jobs["uid-s"]
-    just_begun = stream.body["status"]["attempts"][0] | {"startedAt": datetime.now(UTC).isoformat()}
-    status = stream.body["status"] | {"attempts": [just_begun]}
-    metadata = stream.body["metadata"] | {"resourceVersion": "2"}
-    asked.world.job_seen(stream.body | {"metadata": metadata, "status": status})
+    with_attempt(asked, 2, startedAt=datetime.now(UTC).isoformat())
     asked.pausing.turn(asked.queue)
     assert await pauses_for(asked) is None, "it is yet to have its turn"
-    asked.world.job_seen(stream.body | {"metadata": metadata | {"resourceVersion": "3"}})
+    with_attempt(asked, 3, startedAt=(datetime.now(UTC) - timedelta(hours=1)).isoformat())
     asked.pausing._next_at = 0
     asked.pausing.turn(asked.queue)
     assert "uid-w0" in (await pauses_for(asked) or ())
+
+
+def reading(number: int) -> Json:
+    """A stream that reads the table whose metadata the others change, into one of its own."""
+    given = spec(
+        source={"format": "delta", "path": "/lake/orders"},
+        table={"path": f"/lake/copies/{number}"},
+        checkpoint=f"/lake/checkpoints/{number}",
+    )
+    given["stream"]["yield"] = "Metadata"
+    return given
+
+
+def before_streams(many: int) -> tuple[Admitting, JobView]:
+    """An operator of which one job that changes metadata waits for many streams."""
+    _, asked = admitting({})
+    for number in range(many):
+        given = reading(number)
+        asked.world.job_seen(job_body(f"s{number}", **given))
+        asked.queue.hold(f"uid-s{number}", [Holder(f"uid-s{number}", f"etl/s{number}", footprint(given))])
+    asked.world.job_seen(job_body("w", sql=ADDS))
+    queued_at = datetime.now(UTC)
+    asked.queue.wait(Waiter("uid-w", "etl/w", footprint({"sql": ADDS}), 0, queued_at, queued_at))
+    while asked.queue.judge(datetime.now(UTC)):
+        pass
+    return asked, asked.world.jobs["uid-w"]
+
+
+def test_a_job_that_changes_what_two_hundred_streams_read_has_all_of_them_asked() -> None:
+    asked, waits = before_streams(200)
+    waiter, found, looks = asked.queue.waiter("uid-w"), (), 0
+    assert waiter is not None
+    while not found and looks < 5:  # what shapes are to each other is worked out in several looks
+        decision, looks = asked.queue.explain("uid-w", MOST_IN_THE_WAY), looks + 1
+        streams = {
+            one.by.uid: pausing.RunningStream(one.by.uid, Yield.METADATA, one.by.footprint, had_its_turn=True)
+            for one in decision.blocked_by
+        }
+        found = pausing.to_ask(waiter, decision, streams, datetime.now(UTC))
+    assert len(found) == 200
+    assert asked.pausing.said_to(waits, decision) == ""
+
+
+def test_who_waits_for_more_streams_than_are_asked_is_told_that() -> None:
+    asked, waits = before_streams(MOST_IN_THE_WAY + 1)
+    for _ in range(6):
+        decision = asked.queue.explain("uid-w")
+    assert "only for a job that waits for at most 256 of them" in asked.pausing.said_to(waits, decision)
