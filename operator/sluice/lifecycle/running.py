@@ -104,12 +104,12 @@ def _told(
         message = f"{said.message}{f'; {runs}' if ended else ''}{evidence.words_beside}"
         change = StatusChange(Phase.RUNNING, said.reason, message, attempt=attempt)
         return Running(change, seconds_until_more=said.seconds_until_more)
-    reason = Reason.DRIVER_RUNNING
+    reason, wrong = Reason.DRIVER_RUNNING, what_is_wrong(job) if job is not None else ""
     if job is None:
         runs = f"{runs}; its outcome comes when the driver ends"
     elif job.streams_for_ever and got_anywhere(stream):
-        reason, runs = Reason.STREAMING, f"the stream runs{ended}: {in_words(stream)}"
+        runs = f"the stream runs{ended}: {in_words(stream)}{wrong}"
+        reason = Reason.DRIVER_RUNNING if wrong else Reason.STREAMING  # it is not ready as its spec says now
     else:
-        runs = f"{runs}; {in_words(stream)}"
-    runs += what_is_wrong(job) if job is not None else ""
+        runs = f"{runs}; {in_words(stream)}{wrong}"
     return Running(StatusChange(Phase.RUNNING, reason, f"{runs}{evidence.words_beside}", attempt=attempt))

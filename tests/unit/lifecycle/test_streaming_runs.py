@@ -13,7 +13,7 @@ from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import as_body, status_after
 from sluice.lifecycle.withdrawal import Creates
 from unit.lifecycle.objects import LEASE, application
-from unit.lifecycle.streaming import FOR_EVER, NOW, ONCE, attempt, stream, telling_pod
+from unit.lifecycle.streaming import FOR_EVER, NOW, ONCE, PROFILES, attempt, stream, telling_pod
 
 
 def look(view: JobView, driver: Json, now: datetime) -> way.Tell:
@@ -66,6 +66,21 @@ def test_its_first_batch_is_told_at_once_and_makes_it_ready() -> None:
     assert view.status.stream is not None
     assert (view.status.stream.batch, view.status.stream.attempt, view.status.stream.told_at) == (0, 1, at(4))
     assert view.status.attempts[-1].progress is None
+
+
+def test_one_whose_new_spec_is_not_understood_goes_on_and_is_not_ready_as_that_says() -> None:
+    view = running()
+    driver = telling_pod(batch=0, batches=1, batchAt="2026-11-19T10:00:03Z")
+    view = written(view, look(view, driver, at(4)), at(4))
+    changed = view.body["spec"]["stream"] | {"query": "SELEKT"}
+    metadata = view.body["metadata"] | {"generation": 2}
+    body = view.body | {"metadata": metadata, "spec": view.body["spec"] | {"stream": changed}}
+    view = JobView(body, PROFILES, NOW)
+    view = written(view, look(view, driver, at(70)), at(70))
+    assert view.status.observed_generation == 2
+    assert (view.phase, view.open_attempt is not None and view.open_attempt.pause) == (Phase.RUNNING, None)
+    assert "can't be understood, so that the stream goes on as it was" in (view.status.message or "")
+    assert conditions(view) == {"Ready": "False", "Reconciling": "True", "Stalled": "False"}
 
 
 def test_one_that_finds_nothing_to_do_is_ready_as_well() -> None:
