@@ -196,7 +196,7 @@ class Attempts:
         """Tells who waits for a stream that goes on though it was asked to stop."""
         for one in attempt.pause.for_ if attempt.pause is not None else ():
             waiter = self.world.jobs.get(one.uid)
-            if waiter is not None and is_kept_waiting_by(waiter):
+            if waiter is not None and waiter.open_attempt is None and is_kept_waiting_by(waiter):
                 called = self.neighbours.called(stream.key, waiter.namespace)
                 message = f"the stream {called} was asked to pause for it, and still goes on: it waits until that has stopped"
                 await self.events.tell(waiter, EventReason.PAUSE_NOT_HEEDED, message, warning=True)
