@@ -31,7 +31,8 @@ class Checkpoints:
             self._of[uid] = uses
         else:
             self._of.pop(uid, None)
-        is_freed = now is None or not was_refused(now)  # else each of thousands would have all others looked at
+        # Else each of thousands that are refused would have all others looked at.
+        is_freed = now is None or not was_refused(now)
         freed = [other for one in was - uses for other in self._used[one]] if is_freed else []
         for one in was - uses:
             if not self._used[one]:

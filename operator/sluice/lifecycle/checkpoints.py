@@ -89,8 +89,8 @@ def in_use(checkpoint: str, owner: str) -> Refused:
 def taken(checkpoint: str, owner: str) -> str:
     """Why a job that has ended has no other attempt."""
     return (
-        f"{owner} uses its checkpoint {checkpoint} by now, and has not ended: of two streams on one checkpoint each would go on from "
-        "the other's batches"
+        f"{owner} uses its checkpoint {checkpoint} by now, and has not ended: of two streams on one checkpoint each would go on "
+        "from the other's batches"
     )
 
 

@@ -78,8 +78,8 @@ def had_its_turn(
 
 
 def turn_of(stream: JobView, attempt: Attempt) -> timedelta:
-    """How long is long enough for this attempt. If the one before it paused before any batch of it had ended, twice as long as that:
-    else a stream that takes long to begin a batch would never come to one."""
+    """How long is long enough for this attempt. If the one before it paused before any batch of it had ended, twice as long as
+    that: else a stream that takes long to begin a batch would never come to one."""
     before = next((one for one in reversed(stream.status.attempts) if one.number < attempt.number), None)
     if before is None or before.outcome is not Outcome.PAUSED or before.ended_at is None:
         return TURN
@@ -102,7 +102,8 @@ def to_ask(
     waiter: Waiter, decision: Decision, streams: Mapping[str, RunningStream], now: datetime
 ) -> tuple[str, ...]:
     """The streams that are to be asked, by uid, so that the waiter can go; none where anything else is in its way, where one of
-    them is yet to have its turn, or where one doesn't stop though it was asked to. Those ahead of it for whom they pause already go first, in the same pause."""
+    them is yet to have its turn, or where one doesn't stop though it was asked to. Those ahead of it for whom they pause already
+    go first, in the same pause."""
     if is_for_a_place(decision):
         return _to_make_a_place(waiter, decision, streams, now)
     if decision.at_least or decision.count != len(decision.blocked_by):
@@ -131,8 +132,8 @@ def to_ask(
 def _to_make_a_place(
     waiter: Waiter, decision: Decision, streams: Mapping[str, RunningStream], now: datetime
 ) -> tuple[str, ...]:
-    """The one stream that is enough where a table has no place left for another writer; none where one stops for the waiter already,
-    or others wait for the place before it."""
+    """The one stream that is enough where a table has no place left for another writer; none where one stops for the waiter
+    already, or others wait for the place before it."""
     if not all(one.holds for one in decision.blocked_by):
         return ()
     writing = [streams[one.by.uid] for one in decision.blocked_by if one.by.uid in streams]

@@ -85,12 +85,10 @@ def closed_stream(
         return _ended_by_us(attempt, ended, seen, progress, so_far)
     if not deleted and (why := why_lost(seen, result)) is not None:
         return ended_as(attempt, ended, Outcome.DRIVER_LOST, f"{why}; {so_far}; {GOES_ON}")
-    if result is not None and not (deleted and result.was_ended_from_outside):
-        return _from_result(attempt, ended, result, so_far)
-    if result is not None:
-        return ended_as(attempt, ended, Outcome.KILLED, f"{DELETED}; {so_far}; {GOES_ON}")
-    death = f"{DELETED}: {death_of(seen)}" if deleted else death_of(seen)
-    return ended_as(attempt, ended, outcome_of(seen), f"{death}; {so_far}; {GOES_ON}")
+    if result is None:
+        death = f"{DELETED}: {death_of(seen)}" if deleted else death_of(seen)
+        return ended_as(attempt, ended, outcome_of(seen), f"{death}; {so_far}; {GOES_ON}")
+    return _from_result(attempt, ended, result, so_far, deleted=deleted)
 
 
 def _ended_by_us(
@@ -108,7 +106,11 @@ def _ended_by_us(
     return ended_as(attempt, ended, outcome, f"{ending.message}; {so_far}; {GOES_ON}")
 
 
-def _from_result(attempt: Attempt, ended: datetime, result: RunResult, so_far: str) -> Attempt:
+def _from_result(
+    attempt: Attempt, ended: datetime, result: RunResult, so_far: str, *, deleted: bool
+) -> Attempt:
+    if deleted and result.was_ended_from_outside:
+        return ended_as(attempt, ended, Outcome.KILLED, f"{DELETED}; {so_far}; {GOES_ON}")
     failure = failure_of(result)
     if result.outcome is Outcome.FAILED:
         return ended_as(attempt, ended, Outcome.FAILED, f"{failure or 'it failed'}; {so_far}")

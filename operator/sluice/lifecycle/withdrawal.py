@@ -77,14 +77,12 @@ def waited_in_vain(job: JobView, attempt: Attempt, now: datetime) -> StatusChang
 
 
 def gave_way(job: JobView, why: str, now: datetime) -> StatusChange:
-    """The change for a job that waits, and for which streams have paused for as long as they may. Where they have not begun again by
-    the end of its pause, it pauses once more."""
+    """The change for a job that waits, and for which streams have paused for as long as they may. Where they have not begun again
+    by the end of its pause, it pauses once more."""
     at = now + _pause(job)
     message = f"it has not begun: {why}; it queues again, keeping its age, at {at:%H:%M:%S} UTC"
     retry_at = at if job.status.retry_at is not None else None
-    return StatusChange(
-        Phase.BACKING_OFF, Reason.PAUSE_EXCEEDED, message, retry_at=retry_at, comes_anew=True
-    )
+    return StatusChange(Phase.BACKING_OFF, Reason.PAUSE_EXCEEDED, message, retry_at=retry_at, comes_anew=True)
 
 
 def is_over(job: JobView, attempt: Attempt, now: datetime) -> bool:

@@ -103,7 +103,9 @@ def over(name: str, word: str | None = None) -> Json:
 
 
 @pytest.mark.parametrize("phase", ["Running", "Paused", "BackingOff", "Waiting", None])
-async def test_no_word_on_a_job_that_has_ended_takes_the_checkpoint_of_one_that_lives(phase: str | None) -> None:
+async def test_no_word_on_a_job_that_has_ended_takes_the_checkpoint_of_one_that_lives(
+    phase: str | None,
+) -> None:
     world, did = World({}), list[str]()
 
     async def noted(_: Any, *told: Any, **__: Any) -> None:

@@ -215,7 +215,9 @@ def test_it_has_had_its_turn_after_a_batch_or_a_minute_or_when_nothing_is_left(
 def test_one_that_paused_before_any_batch_ended_has_twice_as_long_the_next_time(
     ran: int, told: Any, turn: int
 ) -> None:
-    before = attempt(outcome=Outcome.PAUSED, started_at=NOW, ended_at=NOW + timedelta(seconds=ran), pause=PAUSE)
+    before = attempt(
+        outcome=Outcome.PAUSED, started_at=NOW, ended_at=NOW + timedelta(seconds=ran), pause=PAUSE
+    )
     second = attempt(2, started_at=NOW + timedelta(hours=3))
     status = {"stream": {"batches": 0, **told}} if told is not None else {}
     assert turn_of(stream(before, second, status=status), second) == timedelta(seconds=turn)
@@ -274,7 +276,10 @@ def test_nobody_gives_way_to_a_stream_that_is_being_deleted_or_has_not_stopped()
     deleted = one.body["metadata"] | {"deletionTimestamp": "2026-11-19T10:00:00Z"}
     assert gives_way(waits, [JobView(one.body | {"metadata": deleted}, PROFILES, NOW)]) is None
     pause = one.body["status"]["pause"]
-    for other in (stream(status={"phase": "Paused", "pause": pause}), stream(attempt(), status={"pause": pause})):
+    for other in (
+        stream(status={"phase": "Paused", "pause": pause}),
+        stream(attempt(), status={"pause": pause}),
+    ):
         assert other.status.pause is not None
         assert gives_way(waits, [other]) is None
 
