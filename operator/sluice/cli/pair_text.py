@@ -6,7 +6,7 @@ from rich.text import Text
 from sluice.cli.outputs import print_hanging
 from sluice.conflicts import Level, Order, Verdict
 from sluice.offline.advice import Change
-from sluice.offline.endless import who_waits_for_ever
+from sluice.offline.endless import who_makes_room, who_waits_for_ever
 from sluice.offline.one_checkpoint import who_share_one
 from sluice.offline.pairs import Explanation, Remedy, Understood
 from sluice.predicates.scope import OF_ANOTHER
@@ -96,7 +96,7 @@ def _show_widened(jobs: tuple[Understood, ...], out: Console) -> None:
 
 def _show_advice(explanation: Explanation, out: Console) -> None:
     endless = who_waits_for_ever(explanation)
-    for one in endless:
+    for one in (*endless, *who_makes_room(explanation)):
         print_hanging(out, "", f"{one}.")
     for remedy in explanation.remedies[:4]:
         _show_remedy(remedy, out)

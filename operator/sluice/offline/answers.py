@@ -6,7 +6,7 @@ from sluice.api.base import Json
 from sluice.conflicts import Pair, Verdict
 from sluice.footprint import TableFootprint
 from sluice.offline.advice import Change
-from sluice.offline.endless import WaitsForEver, who_waits_for_ever
+from sluice.offline.endless import WaitsForEver, who_makes_room, who_waits_for_ever
 from sluice.offline.history.replay import Collision, Fate, History
 from sluice.offline.manifests import Trouble
 from sluice.offline.one_checkpoint import OneCheckpoint, who_share_one
@@ -51,6 +51,10 @@ def explanation_json(explanation: Explanation, troubles: Iterable[Trouble] = ())
         ],
         "hints": list(explanation.hints),
         "waitForEver": [_waits_json(one) for one in who_waits_for_ever(explanation)],
+        "makesRoom": [
+            {"stream": one.stream, "job": one.job, "onceAged": one.once_aged}
+            for one in who_makes_room(explanation)
+        ],
         "oneCheckpoint": [
             _one_checkpoint(one) for one in who_share_one((explanation.first, explanation.second))
         ],

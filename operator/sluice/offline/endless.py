@@ -1,4 +1,4 @@
-"""Who would wait for ever: behind a stream that runs for ever, and makes no room for it."""
+"""Who stands behind a stream that runs for ever: would it wait for ever, or does the stream make room for it?"""
 
 from dataclasses import dataclass
 
@@ -18,20 +18,41 @@ class WaitsForEver:
         return f"{self.job} waits for as long as {self.stream} runs, which is for ever{advice}"
 
 
+@dataclass(frozen=True)
+class MakesRoom:
+    stream: str
+    job: str
+    once_aged: bool
+    """Whether only after the job has waited for so long that it counts as aged."""
+
+    def __str__(self) -> str:
+        when = ", once that has waited for so long that it counts as aged" if self.once_aged else ""
+        return f"{self.stream} runs for ever, and pauses for {self.job} between two batches{when}"
+
+
 def who_waits_for_ever(explanation: Explanation) -> tuple[WaitsForEver, ...]:
     return () if explanation.pair.together else waits_for_ever(explanation.first, explanation.second)
 
 
+def who_makes_room(explanation: Explanation) -> tuple[MakesRoom, ...]:
+    found = () if explanation.pair.together else _behind_each_other(explanation.first, explanation.second)
+    return tuple(one for one in found if isinstance(one, MakesRoom))
+
+
 def waits_for_ever(first: Understood, second: Understood) -> tuple[WaitsForEver, ...]:
-    """`first`, `second`: two jobs that can't run together. One that is refused for the other's checkpoint waits for nothing."""
+    """`first`, `second`: two jobs that can't run together."""
+    return tuple(one for one in _behind_each_other(first, second) if isinstance(one, WaitsForEver))
+
+
+def _behind_each_other(first: Understood, second: Understood) -> tuple[WaitsForEver | MakesRoom | None, ...]:
+    """One that is refused for the other's checkpoint waits for nothing."""
     if first.checkpoints & second.checkpoints:
         return ()
-    found = (_behind(stream, job) for stream, job in ((first, second), (second, first)))
-    return tuple(one for one in found if one is not None)
+    return _behind(first, second), _behind(second, first)
 
 
-def _behind(one: Understood, job: Understood) -> WaitsForEver | None:
-    """None where it is no stream that runs for ever, or makes room for the job."""
+def _behind(one: Understood, job: Understood) -> WaitsForEver | MakesRoom | None:
+    """None where it is no stream that runs for ever, or the job doesn't wait."""
     stream = one.job.spec.stream
     if stream is None or not _is_endless(stream):
         return None
@@ -44,7 +65,7 @@ def _behind(one: Understood, job: Understood) -> WaitsForEver | None:
         return WaitsForEver(one.name, job.name, _of_two_streams(one, job))
     needed = Yield.METADATA if job.footprint.changes_metadata else Yield.AGED
     if stream.yield_ in (Yield.AGED, needed):
-        return None
+        return MakesRoom(one.name, job.name, once_aged=not job.footprint.changes_metadata)
     advice = f"have the stream pause for it between two batches, by spec.stream.yield: {needed}"
     return WaitsForEver(one.name, job.name, advice)
 

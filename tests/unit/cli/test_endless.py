@@ -96,6 +96,37 @@ def test_of_two_streams_one_of_which_breaks_the_other_what_keeps_it_from_that_is
     assert all("skipChangeCommits" in advice for *_, advice in found)
 
 
+@pytest.mark.parametrize(
+    ("yields", "sql", "found", "told"),
+    [
+        ("Never", CHANGES, [], ""),
+        ("Metadata", CHANGES, [False], "runs runs for ever, and pauses for waits between two batches."),
+        ("Metadata", REWRITES, [], ""),
+        (
+            "Aged",
+            REWRITES,
+            [True],
+            "between two batches, once that has waited for so long that it counts as aged.",
+        ),
+    ],
+)
+def test_explain_says_for_whom_a_stream_pauses(
+    yields: str, sql: str, found: list[bool], told: str, tmp_path: Path
+) -> None:
+    write(
+        tmp_path, facts=json.dumps(FACTS), runs=stream("runs", **{"yield": yields}), waits=job("waits", sql)
+    )
+    asked = ("explain", tmp_path / "runs.yaml", tmp_path / "waits.yaml", "--table", tmp_path / "facts.yaml")
+    answer = json.loads(sluice(*asked, "-o", "json").stdout)
+    assert [(one["stream"], one["job"], one["onceAged"]) for one in answer["makesRoom"]] == [
+        ("runs", "waits", aged) for aged in found
+    ]
+    assert bool(answer["waitForEver"]) is not bool(found)
+    shown = " ".join(sluice(*asked).stdout.split())
+    assert told in shown
+    assert ("pauses for waits" in shown) is bool(found)
+
+
 def test_people_read_it_in_plan_and_in_explain(tmp_path: Path) -> None:
     write(tmp_path, facts=json.dumps(FACTS), runs=stream("runs"), waits=job("waits", CHANGES))
     line = "waits waits for as long as runs runs, which is for ever: have the stream pause for it between two batches, by "
