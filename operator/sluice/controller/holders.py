@@ -99,12 +99,17 @@ class Holders:
         if not job.is_read and before is None:
             self.unread.add(uid)
             return ()
-        with suppress(NotUnderstoodError):  # it is refused when its turn comes
+        try:
             found = holder_at_rest(job) if job.is_read else before
-            if found is not None:
-                self._rested[uid] = found
-                return (found,)
-        return ()
+        except NotUnderstoodError:
+            return ()  # it is refused when its turn comes
+        except Exception:  # all others would wait for it
+            logger.exception("%s: the operator failed on what it keeps others from while it rests", job.key)
+            return ()
+        if found is None:
+            return ()
+        self._rested[uid] = found
+        return (found,)
 
     def _is_unread(self, uid: str, leases: Iterable[Lease]) -> bool:
         job = self._world.jobs.get(uid)

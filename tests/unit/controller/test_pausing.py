@@ -10,6 +10,8 @@ import pytest
 from sluice.admission import Holder, Waiter
 from sluice.api.base import Json
 from sluice.api.job import DeltaWriteJobSpec, Yield
+from sluice.api.job_status import Outcome
+from sluice.controller import holders
 from sluice.controller.admitting import Admitting
 from sluice.controller.pausing import MOST_EXPLAINED, MOST_IN_THE_WAY, SHARE
 from sluice.footprint import footprint_of
@@ -45,9 +47,9 @@ def behind_a_stream(yields: str, many: int = MANY, *, runs: bool = False) -> Adm
         asked.world.applications.seen(application("RUNNING", lease=lease))
         asked.world.pods.seen(pod(RUNNING, lease=lease))
     asked.world.job_seen(body)
-    holders = [Holder("uid-s", "etl/s", footprint(given))]
-    asked.queue.hold("uid-s", holders)
-    asked.pausing.holds("uid-s", holders)
+    held = [Holder("uid-s", "etl/s", footprint(given))]
+    asked.queue.hold("uid-s", held)
+    asked.pausing.holds("uid-s", held)
     alters, queued_at = footprint({"sql": SQL}), datetime.now(UTC)
     for number in range(many):
         asked.world.job_seen(job_body(f"w{number}", sql=SQL))
@@ -200,3 +202,24 @@ def test_who_waits_for_more_streams_than_are_asked_is_told_that() -> None:
     for _ in range(6):
         decision = asked.queue.explain("uid-w")
     assert "only for a job that waits for at most 256 of them" in asked.pausing.said_to(waits, decision)
+
+
+@pytest.mark.parametrize("failure", [None, RuntimeError("boom")])
+def test_a_stream_at_rest_on_which_the_operator_fails_keeps_nobody_from_anything(
+    failure: Exception | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, asked = admitting({})
+    ended = attempt(outcome=Outcome.PAUSED).model_dump(mode="json", by_alias=True, exclude_none=True)
+    asked.world.job_seen(job_body("s", **spec()) | {"status": {"phase": "Paused", "attempts": [ended]}})
+    assert asked.holders.of("uid-s") == ()
+    assert asked.holders.to_read == {"uid-s"}, "its spec has to be read first"
+    assert asked.world.jobs["uid-s"].footprint_from_spec is not None
+    if failure is not None:
+
+        def fails(_: JobView) -> Holder | None:
+            raise failure
+
+        monkeypatch.setattr(holders, "holder_at_rest", fails)
+    assert [one.at_rest for one in asked.holders.of("uid-s")] == ([True] if failure is None else [])
+    assert not asked.holders.frozen
+    assert not asked.holders.to_read
