@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sluice.admission import Holder, Waiter
+from sluice.admission import Decision, Holder, Waiter
 from sluice.api.base import Json
 from sluice.api.job import DeltaWriteJobSpec, Yield
 from sluice.api.job_status import Outcome
@@ -182,26 +182,27 @@ def before_streams(many: int) -> tuple[Admitting, JobView]:
     return asked, asked.world.jobs["uid-w"]
 
 
+def worked_out(asked: Admitting) -> Decision:
+    """What shapes are to each other is worked out in several looks."""
+    looks = [asked.queue.explain("uid-w", MOST_IN_THE_WAY) for _ in range(6)]
+    return looks[-1]
+
+
 def test_a_job_that_changes_what_two_hundred_streams_read_has_all_of_them_asked() -> None:
     asked, waits = before_streams(200)
-    waiter, found, looks = asked.queue.waiter("uid-w"), (), 0
-    assert waiter is not None
-    while not found and looks < 5:  # what shapes are to each other is worked out in several looks
-        decision, looks = asked.queue.explain("uid-w", MOST_IN_THE_WAY), looks + 1
-        streams = {
-            one.by.uid: pausing.RunningStream(one.by.uid, Yield.METADATA, one.by.footprint, had_its_turn=True)
-            for one in decision.blocked_by
-        }
-        found = pausing.to_ask(waiter, decision, streams, datetime.now(UTC))
-    assert len(found) == 200
+    decision = worked_out(asked)
+    streams = {
+        one.by.uid: pausing.RunningStream(one.by.uid, Yield.METADATA, one.by.footprint, had_its_turn=True)
+        for one in decision.blocked_by
+    }
+    assert len(pausing.to_ask(decision.waiter, decision, streams, datetime.now(UTC))) == 200
     assert asked.pausing.said_to(waits, decision) == ""
 
 
 def test_who_waits_for_more_streams_than_are_asked_is_told_that() -> None:
     asked, waits = before_streams(MOST_IN_THE_WAY + 1)
-    for _ in range(6):
-        decision = asked.queue.explain("uid-w")
-    assert "only for a job that waits for at most 256 of them" in asked.pausing.said_to(waits, decision)
+    said = asked.pausing.said_to(waits, worked_out(asked))
+    assert "only for a job that waits for at most 256 of them" in said
 
 
 @pytest.mark.parametrize("failure", [None, RuntimeError("boom")])
