@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from sluice_runner import streams
 from sluice_runner.result import Result
 from sluice_runner.stopping import Boundary, NoMoreBatches, Stop
 from sluice_runner.streams import _Run
@@ -80,6 +82,31 @@ def test_a_stream_of_which_a_batch_was_kept_from_beginning_has_paused() -> None:
             query.end()
 
     assert run(Query(begin_a_batch, NoMoreBatches()), boundary).outcome == "Paused"
+
+
+class Hangs(Query):
+    def stop(self) -> None:
+        threading.Event().wait(30)
+
+
+class Refuses(Query):
+    def stop(self) -> None:
+        raise TimeoutError("the thread of the query goes on")
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [(Hangs, "has not stopped the stream within 0 s"), (Refuses, "the thread of the query goes on")],
+)
+def test_a_query_that_does_not_stop_keeps_nobody_waiting_once_no_batch_begins_any_more(
+    kind: type[Query], told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(streams, "_STOPS_WITHIN", 0.2)
+    boundary = Boundary()
+    assert run(kind(lambda _query: None), boundary).outcome == "Paused"
+    assert told in capsys.readouterr().err
+    with pytest.raises(NoMoreBatches), boundary.inside():
+        pytest.fail("a batch has begun")
 
 
 class Progress:

@@ -36,6 +36,10 @@ _ENDS_WITHIN = 15.0
 """Seconds that a batch has once the driver is ended: it is killed after 30."""
 
 
+_STOPS_WITHIN = 60.0
+"""Seconds that Spark has to stop a query that is at no batch: it waits for whatever the query's thread waits for."""
+
+
 class StreamStoppedError(Exception):
     """Spark ended the stream without an exception, though nobody had asked for it."""
 
@@ -140,7 +144,14 @@ class _Run:
             time.sleep(0.02)
         self._look(query)
         was_active = query.isActive
-        query.stop()
+        stopping = threading.Thread(target=_stop, args=(query,), daemon=True)
+        stopping.start()
+        stopping.join(_STOPS_WITHIN)
+        if stopping.is_alive():
+            sys.stderr.write(
+                f"sluice: Spark has not stopped the stream within {_STOPS_WITHIN:.0f} s, as where a source does not answer: the "
+                "driver ends without that, because no batch begins any more\n"
+            )
         return was_active or self._boundary.has_refused
 
     def _end_between_batches(self, query: StreamingQuery) -> None:
@@ -171,3 +182,10 @@ class _Run:
         raise StreamStoppedError(
             "Spark ended the stream without an exception, though nobody had asked for it: look into the driver's log"
         )
+
+
+def _stop(query: StreamingQuery) -> None:
+    try:
+        query.stop()
+    except Exception as error:  # noqa: BLE001 - told: no batch begins any more, whatever becomes of the query
+        sys.stderr.write(f"sluice: Spark did not stop the stream: {error}\n")
