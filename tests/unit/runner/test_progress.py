@@ -52,8 +52,9 @@ class Played:
         return {}
 
 
-def teller(of: Progress, server: Played, pause: float) -> Teller:
-    return Teller(of, Mask(["hunter2-4711"]), lambda: cast("Cluster", server), pause)
+def teller(of: Progress, server: Played, pause: float, pause_if_forbidden: float = 60) -> Teller:
+    mask, cluster = Mask(["hunter2-4711"]), cast("Cluster", server)
+    return Teller(of, mask, lambda: cluster, pause, pause_if_forbidden=pause_if_forbidden)
 
 
 def test_a_state_names_the_statement_that_runs_and_the_last_commit() -> None:
@@ -87,15 +88,21 @@ def test_only_changes_are_told_and_at_most_so_often() -> None:
     assert all("since" in told for told in server.told)
 
 
-def test_who_may_not_tell_it_says_so_once_and_stops(capsys: pytest.CaptureFixture[str]) -> None:
+def test_who_may_not_tell_it_says_so_once_and_tries_again_later(capsys: pytest.CaptureFixture[str]) -> None:
     run, server = progress(), Played(RequestError("403 hunter2-4711 may not", 403))
     run.running = 1
-    one = teller(run, server, 0.1)
+    one = teller(run, server, 0.1, pause_if_forbidden=3600)
     one.start()
-    one._thread.join(10)
-    assert not one._thread.is_alive()
+    _until(lambda: len(server.told) == 1)
+    time.sleep(1.2)
+    one.end()
     assert len(server.told) == 1
     assert capsys.readouterr().err == "sluice: progress is not told: 403 *** may not\n"
+    again = teller(run, server, 0.1, pause_if_forbidden=0.1)
+    again.start()
+    _until(lambda: len(server.told) >= 3)
+    again.end()
+    assert capsys.readouterr().err.count("progress is not told") == 1
 
 
 def test_a_server_that_does_not_answer_is_tried_again(capsys: pytest.CaptureFixture[str]) -> None:

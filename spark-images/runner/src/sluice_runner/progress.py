@@ -28,6 +28,8 @@ _LOOKS_EACH = 0.5
 _MOST_TABLE = 256
 _FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*([A-Za-z]+)", re.DOTALL)
 _FORBIDDEN = 403
+_PAUSE_IF_FORBIDDEN = 60.0
+"""A stream runs for months, and the right may be given, or an API server know of it again, while it does."""
 
 
 def state_of(progress: Progress) -> dict[str, Any] | None:
@@ -78,11 +80,14 @@ class Teller:
         mask: Callable[[str], str],
         cluster: Callable[[], Cluster] = Cluster.of_pod,
         pause: float = PAUSE,
+        *,
+        pause_if_forbidden: float = _PAUSE_IF_FORBIDDEN,
     ) -> None:
         self._progress = progress
         self._mask = mask
         self._cluster = cluster
         self._pause = pause
+        self._pause_if_forbidden = pause_if_forbidden
         self._ends = threading.Event()
         self._thread = threading.Thread(target=self._tell, name="progress", daemon=True)
 
@@ -119,7 +124,7 @@ class Teller:
                     complained = True
                     sys.stderr.write(f"sluice: progress is not told: {self._mask(str(error))}\n")
                 if error.code == _FORBIDDEN:
-                    return
+                    next_at = time.monotonic() + self._pause_if_forbidden
 
 
 def _write(cluster: Cluster, namespace: str, state: dict[str, Any]) -> None:
