@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 
 from sluice_runner import batches
+from sluice_runner.assumptions import NotAsJudgedError
 from sluice_runner.commits import Commit
 from sluice_runner.executing import Outcome
 from sluice_runner.failures import Failure, classify
@@ -144,3 +145,10 @@ def test_rows_are_counted_by_the_append_whatever_compacts_after_it() -> None:
     assert batches.rows_of([append]) == 5
     assert batches.rows_of([append, compaction]) == 5
     assert batches.rows_of([]) is None
+
+
+@pytest.mark.parametrize("told", [None, ""])
+def test_a_batch_of_an_unknown_query_writes_nothing(told: str | None) -> None:
+    spark: Any = SimpleNamespace(sparkContext=SimpleNamespace(getLocalProperty=lambda _name: told))
+    with pytest.raises(NotAsJudgedError, match="PYSPARK_PIN_THREAD"):
+        batches._query_id(spark)

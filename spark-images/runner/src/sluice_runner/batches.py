@@ -17,6 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sluice_runner import tables, targets, write
+from sluice_runner.assumptions import NotAsJudgedError
 from sluice_runner.bound import Bound
 from sluice_runner.catalogs import Catalogs, Name
 from sluice_runner.checkpoint import Checkpoint, Owner, owner_of, places_of
@@ -294,9 +295,13 @@ def refuse_statements(spark: SparkSession, stream: Stream) -> None:
 
 
 def _query_id(spark: SparkSession) -> str:
-    """Spark tells it to the threads of the query."""
+    """Spark tells it to the threads of the query. Without it all streams would commit under one id, and skip others' batches."""
     found = spark.sparkContext.getLocalProperty("sql.streaming.queryId")
-    assert found is not None  # noqa: S101 - batches run nowhere else
+    if not found:
+        raise NotAsJudgedError(
+            "nothing was written, because Spark does not tell this batch of which query it is: let the image leave "
+            "PYSPARK_PIN_THREAD as it is (true), so that a batch runs in the query's own thread"
+        )
     return found
 
 
