@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from pyspark.errors import AnalysisException
 
 from sluice_runner import batches
 from sluice_runner.assumptions import NotAsJudgedError
@@ -18,7 +19,7 @@ from sluice_runner.failures import Failure, classify
 from sluice_runner.result import FAILED, StatementResult
 from sluice_runner.stopping import Boundary
 from sluice_runner.stream_state import StreamState
-from sluice_runner.tables import Table
+from sluice_runner.tables import Table, UnreachableStorageError
 
 APP_IDS = {1: "q/1", 2: "q/2", 5: "q/5"}
 
@@ -51,26 +52,35 @@ def test_a_statement_is_done_if_any_table_remembers_it_or_a_later_one_for_this_b
     assert batches.last_done(APP_IDS, found, 7) == last
 
 
-class MetastoreIsAwayError(Exception):
-    pass
+class Told(AnalysisException):
+    def __init__(self, code: str) -> None:
+        Exception.__init__(self, code)
+        self._code = code
+
+    def getCondition(self) -> str:  # noqa: N802 - as in PySpark
+        return self._code
 
 
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [("_LEGACY_ERROR_TEMP_3065", UnreachableStorageError), ("REQUIRES_SINGLE_PART_NAMESPACE", Told)],
+)
 def test_nothing_is_taken_for_undone_because_its_table_can_not_be_looked_at(
-    monkeypatch: pytest.MonkeyPatch,
+    code: str, expected: type[Exception], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A DELETE that was done and found nothing would destroy what the INSERT after it has written."""
 
-    def away(_spark: object, _name: object) -> tuple[Table, ...]:
-        raise MetastoreIsAwayError
+    def fail(_spark: object, _name: object) -> tuple[Table, ...]:
+        raise Told(code)
 
     rooms = batches._Rooms.__new__(batches._Rooms)
     given: Any = rooms
     given._spark = given._stream = None
-    given.context = type("Context", (), {"bound": None})
-    given._plan = type("Plan", (), {"touched": ()})
+    given.context = SimpleNamespace(bound=None)
+    given._plan = SimpleNamespace(touched=())
     monkeypatch.setattr(batches, "_written", lambda *_given: [("sales", "orders")])
-    monkeypatch.setattr("sluice_runner.tables.find_for_sure", away)
-    with pytest.raises(MetastoreIsAwayError):
+    monkeypatch.setattr("sluice_runner.tables._behind", fail)
+    with pytest.raises(expected):
         rooms._written()
 
 

@@ -248,7 +248,7 @@ class _Rooms:
         bound = self.context.bound
         names = dict.fromkeys(_written(self._spark, self._stream, bound))
         judged = dict.fromkeys(bound.there(write.table_name(touched.table)) for touched in self._plan.touched)
-        found = [table for name in names for table in tables.find_for_sure(self._spark, name)]
+        found = [table for name in names for table in tables.find_once_reachable(self._spark, name)]
         found += [table for name in judged if name not in names for table in tables.find(self._spark, name)]
         return list({table.location: table for table in found}.values())
 

@@ -19,6 +19,9 @@ _DELTA_PACKAGE = "org.apache.spark.sql.delta."
 _PATH_FORMATS = ("delta", "parquet")
 """Words before a quoted path that is a Delta table, or that CONVERT TO DELTA turns into one. They may be schemas, too."""
 
+_METASTORE_FAILED = "_LEGACY_ERROR_TEMP_3065"
+"""Spark's word for whatever Hive's client failed of."""
+
 _NOT_THERE = ("DELTA_TABLE_NOT_FOUND", "PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND")
 
 
@@ -94,6 +97,18 @@ def find_for_sure(spark: SparkSession, name: Sequence[str]) -> tuple[Table, ...]
         if _code_of(error) not in _NOT_THERE:
             raise
         return ()
+
+
+def find_once_reachable(spark: SparkSession, name: Sequence[str]) -> tuple[Table, ...]:
+    """Like `find_for_sure`, and tells a metastore that fails, which passes, from what is wrong with the name."""
+    try:
+        return find_for_sure(spark, name)
+    except AnalysisException as error:
+        if _code_of(error) != _METASTORE_FAILED:
+            raise
+        raise UnreachableStorageError(
+            f"it could not be looked up in the metastore where {quoted(name)} leads. Nothing was run"
+        ) from error
 
 
 def _code_of(error: AnalysisException) -> str | None:
