@@ -14,6 +14,7 @@ from unit.conflicts import pairs as p
 
 DELTA = oss("4.4.0")
 REWRITES = [p.UPDATE, p.DELETE, p.MERGE, p.DELETE_PARTITION, p.TRUNCATE]
+UNMAPPED = "ALTER TABLE {t} UNSET TBLPROPERTIES ('delta.columnMapping.mode')"
 OVERWRITES = [p.OVERWRITE, p.REPLACE_WHERE, p.DYNAMIC, p.RESTORE, p.REPLACE_TABLE]
 INSERT_ONLY = (
     f"MERGE INTO {{t}} t USING ({p.row(p.A)}) s ON t.id = s.id AND t.date = {p.A} "
@@ -123,6 +124,19 @@ def test_a_feed_that_is_unset_ends_unless_there_was_none() -> None:
 @pytest.mark.parametrize("winner", [p.ADD_COLUMN, p.SET, p.CHANGE_FEED, p.OPTIMIZE])
 def test_a_restart_helps_after_any_other_change_of_the_table(winner: str) -> None:
     assert readers.lasting(*footprints(winner, None, DELTA)) is None
+
+
+@pytest.mark.parametrize("feature", ["columnMapping", "COLUMNMAPPING TRUNCATE HISTORY", "`columnMapping`"])
+def test_a_table_without_column_mapping_is_another_to_its_readers_however_it_lost_it(feature: str) -> None:
+    for winner in (f"ALTER TABLE {{t}} DROP FEATURE {feature}", UNMAPPED):
+        found = readers.lasting(*footprints(winner, {"skipChangeCommits": "true"}, DELTA))
+        assert found is not None
+        assert found[1].rule == "streamed-columns"
+
+
+@pytest.mark.parametrize("feature", ["deletionVectors", "typeWidening", "checkpointProtection"])
+def test_a_restart_helps_after_any_other_feature_is_dropped(feature: str) -> None:
+    assert readers.lasting(*footprints(f"ALTER TABLE {{t}} DROP FEATURE {feature}", None, DELTA)) is None
 
 
 def test_a_query_goes_by_the_columns_that_a_joined_table_had_when_it_began() -> None:

@@ -68,6 +68,8 @@ _CHANGES = (
 )
 _NAMES = frozenset({("RENAME", "COLUMN"), ("DROP", "COLUMN"), ("DROP", "COLUMNS"), ("REPLACE", "COLUMNS")})
 """What takes a column its name, or a name its column."""
+_MAY_BE_MAPPING = (["COLUMNMAPPING"], [QUOTED])
+"""Without this feature columns have other names in the files, as when the property is unset."""
 _PLAIN_TYPE = r"(?:BOOLEAN|TINYINT|SMALLINT|INT|INTEGER|BIGINT|FLOAT|DOUBLE|STRING|BINARY|DATE)"
 _PLAIN_COLUMN = rf"\S+ {_PLAIN_TYPE}(?: COMMENT {re.escape(QUOTED)})?"
 _PLAIN_COLUMNS = re.compile(rf"ADD COLUMNS? ?\(? ?{_PLAIN_COLUMN}(?: , {_PLAIN_COLUMN})*(?: \))?")
@@ -100,7 +102,11 @@ def alter(reading: Reading) -> TableFootprint:  # noqa: PLR0911 - one kind a lin
         )
     if rest[:2] == ["DROP", "FEATURE"]:
         return reading.footprint(
-            Operation.ALTER, metadata=Metadata.MAY_CHANGE, protocol=Protocol.REMOVES, single_attempt=False
+            Operation.ALTER,
+            metadata=Metadata.MAY_CHANGE,
+            protocol=Protocol.REMOVES,
+            single_attempt=False,
+            ends_readers=rest[2:3] in _MAY_BE_MAPPING,
         )
     if rest[-2:] == ["SYNC", "IDENTITY"]:
         return reading.footprint(Operation.ALTER, adds=NOTHING, removes=NOTHING, metadata=Metadata.IDENTITY)
