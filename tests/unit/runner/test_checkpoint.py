@@ -133,6 +133,16 @@ def test_a_table_that_is_not_there_yet_is_known_by_its_path() -> None:
     ]
 
 
+def test_a_table_on_storage_that_nobody_knows_is_told_by_its_path() -> None:
+    def fail(_path: str) -> str:
+        error = Py4JJavaError.__new__(Py4JJavaError)
+        error.java_exception = JavaError("org.apache.hadoop.fs.UnsupportedFileSystemException", "nowhere")
+        raise error
+
+    with pytest.raises(UnreachableStorageError, match="whether nowhere://lake/t is a Delta table"):
+        list(places_of([("delta", "nowhere://lake/t")], lambda _name: [], fail))
+
+
 class JavasPath:
     """A path as Hadoop has it."""
 

@@ -99,7 +99,17 @@ def places_of(
         found = find(name)
         yield from (Place(table.location, table.id()) for table in found)
         if not found and tables.is_path(name):
-            yield Place(qualified(name[1]))
+            yield Place(_qualified(name[1], qualified))
+
+
+def _qualified(path: str, qualified: Callable[[str], str]) -> str:
+    try:
+        return qualified(path)
+    except Py4JJavaError as error:
+        # What Hadoop says of this seldom has the path in it.
+        raise UnreachableStorageError(
+            f"it could not be looked up whether {path} is a Delta table. Nothing was run"
+        ) from error
 
 
 def parsed(text: str) -> Owner:
