@@ -37,7 +37,7 @@ from sluice.footprint.write import (
     streamed_tables,
     write_footprint,
 )
-from sluice.tables import Dialect, Names, TableFacts, TableKey, oss
+from sluice.tables import Dialect, Names, TableFacts, TableKey, key_of_path, oss
 
 
 def footprint_of(
@@ -161,13 +161,15 @@ def texts_of(spec: DeltaWriteJobSpec) -> Texts:
 
 def _read(spec: DeltaWriteJobSpec, texts: Texts, around: Surroundings) -> Script:
     if spec.footprint is not None:
-        return Script(
-            around,
-            tuple(
-                declared_footprint(declared, around, f"spec.footprint.{position}")
-                for position, declared in enumerate(spec.footprint)
-            ),
+        found = tuple(
+            declared_footprint(declared, around, f"spec.footprint.{position}")
+            for position, declared in enumerate(spec.footprint)
         )
+        if spec.stream is not None:
+            # What is declared is what it does to tables: its checkpoint is its own in any case.
+            checkpoint = key_of_path(spec.stream.checkpoint).text
+            found = tuple(replace(footprint, checkpoint=checkpoint) for footprint in found)
+        return Script(around, found)
     script = Script(around)
     if spec.sql is not None:
         for statement in texts["spec.sql"]:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from sluice.api.job import DeltaWriteJobSpec
+from sluice.conflicts.stores_and_runs import may_share_a_checkpoint
 from sluice.footprint import JobFootprint, NotUnderstoodError, footprint_of
 from sluice.tables import Names, key_of_name, key_of_path
 from sluice.tables.names import names_of
@@ -164,3 +165,14 @@ def test_the_table_that_it_reads_may_stand_among_the_options() -> None:
     assert footprint(stream(source=source, table={"path": "/lake/u"})).streams_from == (
         key_of_path("/lake/t"),
     )
+
+
+@pytest.mark.parametrize("declared", [{}, {"checkpoint": "/checkpoints/another"}])
+def test_a_stream_holds_its_checkpoint_whatever_is_declared_of_it(declared: dict[str, Any]) -> None:
+    """Where its job is gone and its driver isn't, only its leases keep another one from that checkpoint."""
+    spec = stream(table={"path": "/lake/t"}) | {
+        "footprint": [DECLARED[0] | {"operation": "Append"} | declared]
+    }
+    found = footprint(spec).tables[0]
+    assert found.checkpoint == key_of_path("/checkpoints/t").text
+    assert may_share_a_checkpoint(found, footprint(stream(table={"path": "/lake/t"})).tables[0])
