@@ -214,17 +214,20 @@ def test_a_merge_of_each_batch_beside_optimize_loses_to_none(
         },
     )
     feed.go_on(0.5)
-    optimized = []
+    optimized, told_of = [], dict[int, Json]()
     for number in range(wanted):
         streaming.apply(f"optimize-{number}", {"sql": f"OPTIMIZE {streaming.table('merged')}"})
         optimized.append(streaming.until(f"optimize-{number}", "Succeeded"))
+        told_of |= _attempts_by_number(streaming, "upsert")
     feed.stop()
     expected = Counter([(-1, "first"), *((number, "merged") for number in feed.given)])
     _eventually(
         lambda: _rows(streaming, "merged") == expected,
         lambda: f"{streaming.status('upsert')}: {_rows(streaming, 'merged')}",
     )
-    attempts = streaming.status("upsert")["attempts"]
+    told_of |= _attempts_by_number(streaming, "upsert")
+    attempts = [told_of[number] for number in sorted(told_of)]
+    assert len(attempts) == attempts[-1]["number"], "the status keeps the latest ten"
     operations = [one["operation"] for one in reversed(DeltaTable(merged).history())]
     told = [_pause(streaming, "upsert", status, attempts, f"round {n}") for n, status in enumerate(optimized)]
     with capsys.disabled():
@@ -237,6 +240,10 @@ def test_a_merge_of_each_batch_beside_optimize_loses_to_none(
     for one, next_one in pairwise(compactions):
         assert "MERGE" in operations[one:next_one], operations
     assert max(_resumed_after(status, attempts) for status in optimized) <= RESUMES_WITHIN
+
+
+def _attempts_by_number(pipeline: Pipeline, name: str) -> dict[int, Json]:
+    return {one["number"]: one for one in pipeline.status(name)["attempts"]}
 
 
 def _age_soon(pipeline: Pipeline, table: str) -> None:
