@@ -35,7 +35,7 @@ _AT_ONCE = timedelta(seconds=1)
 _CURED_BY_ITSELF = frozenset({"Terminated", "UnknownOutcomeException", "UnreachableStorageError"})
 """What a person has to look at where another attempt could do something twice, or where somebody waits for the job's end."""
 
-NEVER_AGAIN = NEVER_RETRIED - _CURED_BY_ITSELF | {"CheckpointOfAnotherStreamError"}
+NEVER_AGAIN = NEVER_RETRIED - _CURED_BY_ITSELF | {"CheckpointOfAnotherStreamError", "CheckpointInATableError"}
 
 
 def goes_on(

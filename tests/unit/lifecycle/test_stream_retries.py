@@ -127,6 +127,7 @@ def test_what_would_do_a_jobs_work_twice_does_a_stream_no_harm(class_: str) -> N
     "error_class",
     [
         "DELTA_SOURCE_TABLE_IGNORE_CHANGES",
+        "DELTA_MISSING_CHANGE_DATA",
         "DELTA_SOURCE_IGNORE_DELETE",
         "DELTA_MISSING_FILES_UNEXPECTED_VERSION",
     ],
