@@ -35,7 +35,14 @@ _AT_ONCE = timedelta(seconds=1)
 _CURED_BY_ITSELF = frozenset({"Terminated", "UnknownOutcomeException", "UnreachableStorageError"})
 """What a person has to look at where another attempt could do something twice, or where somebody waits for the job's end."""
 
-NEVER_AGAIN = NEVER_RETRIED - _CURED_BY_ITSELF | {"CheckpointOfAnotherStreamError", "CheckpointInATableError"}
+_UNTIL_IT_HAD_ACCESS = frozenset({"AccessDeniedException"})
+"""What a person has to look at before a stream has ended any batch. One that has was let in before: what its store refuses
+now, as while a token is changed, may pass."""
+
+NEVER_AGAIN = (NEVER_RETRIED - _CURED_BY_ITSELF - _UNTIL_IT_HAD_ACCESS) | {
+    "CheckpointOfAnotherStreamError",
+    "CheckpointInATableError",
+}
 
 
 def goes_on(
@@ -49,7 +56,8 @@ def goes_on(
     worked = got_anywhere(of_attempt(progress, ended.number))
     in_a_row = 1 if worked else (job.status.retries or 0) + 1
     row = f"after {in_a_row} failures in a row: " if in_a_row > 1 else ""
-    cause = _cause(ended, worked=worked)
+    had_access = progress is not None and progress.batch is not None
+    cause = _cause(ended, worked=worked, had_access=had_access)
     if cause is None:
         return Final(f"{row}{message[:LONGEST_QUOTE]}; it is not retried, because {_why_not(ended)}")
     rules = Rules(
@@ -75,21 +83,23 @@ def row_after(job: JobView, ended: Attempt, progress: StreamProgress | None) -> 
     return 0 if is_over else None
 
 
-def _cause(ended: Attempt, *, worked: bool) -> RetryCause | None:
+def _cause(ended: Attempt, *, worked: bool, had_access: bool) -> RetryCause | None:
     """The class of its failure; None: another attempt would end the same, or wouldn't be wanted."""
     exception = ended.exception
     if ended.outcome is not Outcome.FAILED or exception is None:
         return cause_of(ended)
-    if _is_final(exception, worked=worked):
+    if _is_final(exception, worked=worked, had_access=had_access):
         return None
     return RetryCause.CONFLICT if reason_of(exception.class_) in CONFLICTS else RetryCause.ERROR
 
 
-def _is_final(exception: AttemptException, *, worked: bool) -> bool:
+def _is_final(exception: AttemptException, *, worked: bool, had_access: bool) -> bool:
     """What no table knows is worth another attempt, other than of a job with an end: most of what meets a stream that has run for
     weeks passes. What Spark does not understand doesn't, if no batch of it came through."""
     if exception.class_ in NEVER_AGAIN or ends_the_stream(exception):
         return True
+    if exception.class_ in _UNTIL_IT_HAD_ACCESS:
+        return not had_access
     return (
         reason_of(exception.class_) is Reason.ANALYSIS and not worked and not is_cured_by_a_restart(exception)
     )

@@ -148,6 +148,13 @@ def test_a_source_with_a_new_schema_is_gone_on_with_at_once_whatever_its_limit(e
     assert isinstance(follows(one, None, job=many), Final), "the restart did not help"
 
 
+def test_a_store_that_lets_it_in_no_more_is_tried_again_and_one_that_never_did_ends_it() -> None:
+    refused = exception("AccessDeniedException")
+    assert isinstance(follows(ended(exception=refused)), Final)
+    assert isinstance(follows(ended(exception=refused), worked()), Again)
+    assert isinstance(follows(ended(number=5, exception=refused), worked(number=3)), Again), "still refused"
+
+
 def test_what_spark_does_not_understand_ends_it_if_it_got_nowhere() -> None:
     one = ended(exception=exception("AnalysisException"))
     assert isinstance(follows(one), Final)
