@@ -6,7 +6,7 @@ from typing import Any
 
 from sluice.api.base import Json
 from sluice.kube.mirror import uid_of
-from sluice.lifecycle.checkpoints import has_ended
+from sluice.lifecycle.finished import has_ended
 
 
 class PausedStreams:

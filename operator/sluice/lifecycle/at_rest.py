@@ -5,7 +5,7 @@ from typing import Any
 
 from sluice.admission import Holder
 from sluice.conflicts import conflict_at_rest
-from sluice.lifecycle.checkpoints import has_ended
+from sluice.lifecycle.finished import has_ended
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.outcome import COMMITTED_NOTHING
 

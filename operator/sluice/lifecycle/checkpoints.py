@@ -4,12 +4,10 @@ so that it stays its job's until that job has ended, also while that pauses or w
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
-from sluice.api.job_status import Phase
 from sluice.api.reasons import Reason
+from sluice.lifecycle.finished import has_ended
 from sluice.lifecycle.table_rules import Refused
 from sluice.tables import key_of_path
-
-_ENDED = frozenset(phase.value for phase in Phase if phase.is_terminal)
 
 
 def used_by(body: Any) -> frozenset[str]:
@@ -22,13 +20,6 @@ def named_by(body: Any) -> frozenset[str]:
     """The same of any job."""
     spec = body.get("spec")
     return frozenset(_keys(_given(spec))) if isinstance(spec, dict) else frozenset()
-
-
-def has_ended(body: Any) -> bool:
-    """Whether the job's status says so, whatever somebody wrote there."""
-    status = body.get("status")
-    phase = status.get("phase") if isinstance(status, dict) else None
-    return isinstance(phase, str) and phase in _ENDED
 
 
 def _given(spec: dict[str, Any]) -> Iterator[Any]:

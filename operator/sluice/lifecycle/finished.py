@@ -67,15 +67,21 @@ def is_done_with(job: Json, applications: Iterable[Json], pods: Iterable[Json]) 
     )
 
 
+def has_ended(job: Json) -> bool:
+    """Whether the job's status says so, whatever somebody wrote there."""
+    status = job.get("status")
+    phase = status.get("phase") if isinstance(status, dict) else None
+    return isinstance(phase, str) and phase in _TERMINAL
+
+
 def is_over(job: Json) -> bool:
     """Whether the job itself says that it is over."""
     metadata, status = job["metadata"], job.get("status")
     if "deletionTimestamp" in metadata or not isinstance(status, dict):
         return False
-    phase, attempts, footprint = status.get("phase"), status.get("attempts", []), status.get("footprint", [])
+    attempts, footprint = status.get("attempts", []), status.get("footprint", [])
     return (
-        isinstance(phase, str)
-        and phase in _TERMINAL
+        has_ended(job)
         and status.get("observedGeneration") == metadata["generation"]
         and isinstance(attempts, list)
         and all(map(_is_closed, attempts))
