@@ -264,7 +264,7 @@ def test_that_no_driver_starts_is_proved_where_a_namespace_wants_a_least_of_each
         cluster.application_is(application["metadata"]["name"], "FAILED", "failed to run spark-submit")
         status = cluster.reaches(name, "Failed")
     assert status["attempts"][0]["outcome"] == "NotStarted"
-    assert cluster.holders() == set()
+    eventually(lambda: not cluster.holders(), "its leases are released", show=cluster.holders)
 
 
 def test_a_driver_for_which_the_quota_has_no_room_waits_with_its_leases_until_nobody_can_start_it(

@@ -100,6 +100,7 @@ def test_what_another_schema_let_through_is_refused_by_its_name_or_harmless(
         cluster.start(given.name).succeeds(f"file:/strange/{given.name}")
     for name in (*good, *(given.name for given in HARMLESS)):
         cluster.reaches(name, "Succeeded")
+        operator.says(f"{cluster.namespace}/{name}: Committed")  # once its status says so
     eventually(lambda: not _untold(cluster), "each says what is wrong with it", show=lambda: _untold(cluster))
     for given in POLICIES:
         if not given.names:
