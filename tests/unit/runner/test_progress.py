@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from dataclasses import replace
 from typing import Any, cast
@@ -122,10 +123,8 @@ def test_without_a_cluster_nothing_is_told() -> None:
     def none() -> Cluster:
         raise NoClusterError("no cluster")
 
-    one = Teller(progress(), Mask([]), none)
-    one.start()
-    one._thread.join(10)
-    assert not one._thread.is_alive()
+    Teller(progress(), Mask([]), none).start()
+    assert not any(thread.name == "progress" for thread in threading.enumerate())
 
 
 def _until(holds: Any) -> None:
@@ -143,9 +142,48 @@ def test_a_program_tells_its_steps_by_their_names() -> None:
     assert state_of(run) == {"statement": 3, "of": 3, "operation": "load"}
 
 
+def stream() -> Progress:
+    work = Stream(Source(None, "delta", "/a", {}, {}), None, None, Target("/b", None), (), "/c", None)
+    return Progress(replace(progress().plan, work=work))
+
+
+@pytest.mark.parametrize("is_idle", [False, True])
+def test_that_a_stream_begins_to_work_is_told_at_once_and_then_its_batches_are_told_seldom(
+    is_idle: bool,
+) -> None:
+    run, server = stream(), Played()
+    one = Teller(run, Mask([]), lambda: cast("Cluster", server), 3600, pause_of_streams=1.5)
+    run.running = 1
+    one.start()
+    _until(lambda: len(server.told) == 1)
+    if is_idle:
+        run.stream.look(None, {"message": "Waiting for data to arrive"})
+    else:
+        run.stream.ended(0, 1, has_rows=True)
+    _until(lambda: len(server.told) == 2)
+    run.stream.ended(1, 1, has_rows=True)
+    time.sleep(0.7)
+    assert len(server.told) == 2  # the pause isn't over
+    run.stream.ended(2, 1, has_rows=True)
+    _until(lambda: len(server.told) == 3)
+    one.end()
+    assert [told["stream"].get("batch") for told in server.told] == [None, None if is_idle else 0, 2]
+
+
+def test_a_stream_that_may_not_tell_that_it_works_tries_it_no_more_often_than_others() -> None:
+    run, server = stream(), Played(RequestError("403 may not", 403))
+    run.running = 1
+    run.stream.ended(0, 1, has_rows=True)
+    one = teller(run, server, 0.1, pause_if_forbidden=3600)
+    one.start()
+    _until(lambda: len(server.told) == 1)
+    time.sleep(1.2)
+    one.end()
+    assert len(server.told) == 1
+
+
 def test_a_stream_tells_how_far_it_has_come_and_no_statements() -> None:
-    stream = Stream(Source(None, "delta", "/a", {}, {}), None, None, Target("/b", None), (), "/c", None)
-    run = Progress(replace(progress().plan, work=stream))
+    run = stream()
     assert state_of(run) is None
     run.running = 2
     run.stream.committed(Commit("file:/b", 3, "WRITE", {}, None))

@@ -8,6 +8,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from sluice_runner import hiding, report, session
@@ -58,6 +59,8 @@ class _Driver:
         self.mask = Mask([])
         self._progress: Progress | None = None
         self._spark: SparkSession | None = None
+        self._cluster = cache(Cluster.of_pod)
+        """One for all that is asked and told while the run goes on: it keeps its connection."""
 
     def run(self, arguments: Sequence[str]) -> Result:
         plan = decode(arguments)
@@ -73,7 +76,7 @@ class _Driver:
         self._spark = session.start(plan.assumed, gated=bool(plan.writes))
         hiding.hide_from_log(self.mask)  # again: a session that starts may configure the log anew
         hiding.hide_from_plans(self._spark, plan)
-        teller = Teller(self._progress, self.mask)
+        teller = Teller(self._progress, self.mask, self._cluster)
         teller.start()
         try:
             return self._work(plan, self._spark, self._progress)
@@ -86,7 +89,7 @@ class _Driver:
         if not isinstance(plan.work, Stream):
             return work.run(spark, progress)
         stop = Stop()
-        watch = PodWatch(stop, plan.job.namespace, self.mask)
+        watch = PodWatch(stop, plan.job.namespace, self.mask, self._cluster)
         watch.start()
         try:
             return streams.run(spark, progress, plan.work, stop)

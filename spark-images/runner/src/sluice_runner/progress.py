@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 ANNOTATION = "sluice.dev/progress"
 PAUSE = 10.0
 """Seconds between two writes: each one wakes everybody who watches pods."""
+PAUSE_OF_STREAMS = 60.0
+"""Of a stream that works: there may be thousands, each of which changes with each of its batches for as long as it lives."""
 _LOOKS_EACH = 0.5
 _MOST_TABLE = 256
 _FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*([A-Za-z]+)", re.DOTALL)
@@ -51,6 +53,13 @@ def state_of(progress: Progress) -> dict[str, Any] | None:
     if last is not None:
         state["lastCommit"] = {"table": last.table[:_MOST_TABLE], "version": last.version}
     return state
+
+
+def _works(state: dict[str, Any] | None) -> bool:
+    """Whether it is a stream's that has ended a batch, or found nothing to do: others' turn, and who waits for it to be Ready,
+    depend on that."""
+    stream = (state or {}).get("stream", {})
+    return stream.get("batches", 0) > 0 or "idleSince" in stream
 
 
 def _count(plan: Plan, running: int) -> int:
@@ -81,50 +90,60 @@ class Teller:
         cluster: Callable[[], Cluster] = Cluster.of_pod,
         pause: float = PAUSE,
         *,
+        pause_of_streams: float = PAUSE_OF_STREAMS,
         pause_if_forbidden: float = _PAUSE_IF_FORBIDDEN,
     ) -> None:
         self._progress = progress
         self._mask = mask
         self._cluster = cluster
         self._pause = pause
+        self._pause_of_streams = pause_of_streams
         self._pause_if_forbidden = pause_if_forbidden
         self._ends = threading.Event()
-        self._thread = threading.Thread(target=self._tell, name="progress", daemon=True)
+        self._told: dict[str, Any] | None = None
+        self._next_at = 0.0
+        self._is_refused = False
+        self._has_complained = False
 
     def start(self) -> None:
-        self._thread.start()
+        try:
+            cluster = self._cluster()
+        except NoClusterError:
+            return  # the report says so
+        threading.Thread(target=self._tell, args=(cluster,), name="progress", daemon=True).start()
 
     def end(self) -> None:
         """Doesn't wait for a request that is under way: the thread ends with the process."""
         self._ends.set()
 
-    def _tell(self) -> None:
-        try:
-            cluster = self._cluster()
-        except NoClusterError:
-            return  # the report says so
-        told: dict[str, Any] | None = None
+    def _tell(self, cluster: Cluster) -> None:
         since: tuple[dict[str, Any] | None, str] = (None, "")
-        complained = False
-        next_at = time.monotonic()
         while not self._ends.wait(_LOOKS_EACH):
             state = state_of(self._progress)
-            if state is None or state == told:
+            if state is None or state == self._told:
                 continue
             if state != since[0]:
                 since = (state, _now())
-            if time.monotonic() < next_at:
-                continue
-            next_at = time.monotonic() + self._pause
-            try:
-                _write(cluster, self._progress.plan.job.namespace, state | {"since": since[1]})
-                told = state
-            except RequestError as error:
-                if not complained:
-                    complained = True
-                    sys.stderr.write(f"sluice: progress is not told: {self._mask(str(error))}\n")
-                if error.code == _FORBIDDEN:
-                    next_at = time.monotonic() + self._pause_if_forbidden
+            if self._is_time(state):
+                self._write(cluster, state, since[1])
+
+    def _is_time(self, state: dict[str, Any]) -> bool:
+        """That a stream begins to work is told at once."""
+        begins_to_work = _works(state) and not _works(self._told) and not self._is_refused
+        return begins_to_work or time.monotonic() >= self._next_at
+
+    def _write(self, cluster: Cluster, state: dict[str, Any], since: str) -> None:
+        pause = self._pause_of_streams if _works(state) else self._pause
+        try:
+            _write(cluster, self._progress.plan.job.namespace, state | {"since": since})
+            self._told, self._is_refused = state, False
+        except RequestError as error:
+            self._is_refused = True
+            pause = self._pause_if_forbidden if error.code == _FORBIDDEN else self._pause
+            if not self._has_complained:
+                self._has_complained = True
+                sys.stderr.write(f"sluice: progress is not told: {self._mask(str(error))}\n")
+        self._next_at = time.monotonic() + pause
 
 
 def _write(cluster: Cluster, namespace: str, state: dict[str, Any]) -> None:
