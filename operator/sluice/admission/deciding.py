@@ -29,6 +29,10 @@ Rank = tuple[int, int, datetime, str]
 """Whether it has aged (0) or not (1), its priority unless it has, when it was queued, its uid: the lowest goes first."""
 
 
+def has_aged(rank: Rank) -> bool:
+    return rank[0] == 0
+
+
 @dataclass(frozen=True, slots=True)
 class Holder:
     """A job that holds leases."""

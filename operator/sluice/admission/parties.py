@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Union
 
-from sluice.admission.deciding import Holder, Rank, Waiter
+from sluice.admission.deciding import Holder, Rank, Waiter, has_aged
 from sluice.admission.shapes import Shape
 from sluice.tables import TableKey
 
@@ -71,7 +71,7 @@ class Waiting(Party):
 
     @property
     def has_aged(self) -> bool:
-        return self.rank[0] == 0
+        return has_aged(self.rank)
 
     @property
     def is_barrier(self) -> bool:

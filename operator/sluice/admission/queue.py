@@ -7,14 +7,14 @@ those who can be in anybody's way: who holds, who may go, and who is a barrier.
 """
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from heapq import heappop, heappush, nsmallest
-from itertools import count
+from itertools import count, takewhile
 from operator import itemgetter
 
 from sluice.admission.ageing import Ageing
-from sluice.admission.deciding import MOST_NAMED, Blocking, Decision, Holder, Rank, Waiter
+from sluice.admission.deciding import MOST_NAMED, Blocking, Decision, Holder, Rank, Waiter, has_aged
 from sluice.admission.explaining import explained, risks
 from sluice.admission.limits import Limit
 from sluice.admission.parties import (
@@ -28,6 +28,7 @@ from sluice.admission.parties import (
 )
 from sluice.admission.shapes import Shape
 from sluice.admission.standing import Standing
+from sluice.footprint.model import JobFootprint
 from sluice.tables import TableKey
 
 AT_ONCE = 64
@@ -211,11 +212,19 @@ class Queue:
         """Whether anybody stands behind what is held for this job."""
         return any(one.in_the_way_of for one in self._held_for(uid))
 
-    def first_behind(self, uid: str, most: int = 1) -> list[Waiter]:
-        """Returns the first of each shape that stand behind what is held for this job, at most so many of each."""
+    def first_behind(self, uid: str, most: int, counts: Callable[[JobFootprint], bool]) -> list[Rank]:
+        """Returns the first of each shape that stand behind what is held for this job, at most so many of each: those that have
+        aged, and others only where what they do counts."""
         stopped = dict.fromkeys(one for held in self._held_for(uid) for one in held.in_the_way_of)
-        first = (rank for one in stopped if isinstance(one, Alike) for rank in one.blocked[:most])
-        return [self._there.waiting[rank[-1]].waiter for rank in first]
+        found: list[Rank] = []
+        for one in stopped:
+            if isinstance(one, Waiting) or not one.blocked:
+                continue
+            if one.shape.footprint is not None and counts(one.shape.footprint):
+                found += one.blocked[:most]
+            elif has_aged(one.blocked[0]):
+                found += takewhile(has_aged, one.blocked[:most])
+        return found
 
     def _held_for(self, uid: str) -> Iterator[Party]:
         """What is held for this job, and the limits that it takes up places of."""

@@ -13,7 +13,6 @@ from functools import partial
 from heapq import nsmallest
 
 from sluice.admission import Decision, Holder, Queue, Waiter
-from sluice.admission.deciding import Rank
 from sluice.api.job import Yield
 from sluice.api.job_status import MAX_BLOCKERS, Attempt, WaitsForPause
 from sluice.api.reasons import EventReason
@@ -27,7 +26,7 @@ from sluice.controller.workers import Workers
 from sluice.controller.world import World
 from sluice.engines import Stage
 from sluice.engines.progress import stream_of
-from sluice.footprint import NotUnderstoodError
+from sluice.footprint import JobFootprint, NotUnderstoodError
 from sluice.lifecycle import pausing, telling, withdrawal
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.neighbours import Neighbours
@@ -126,24 +125,21 @@ class Pausing:
     def _next_ones(self, queue: Queue) -> list[Waiter]:
         """Those that stand behind streams and for whom one may pause: the first of them, because others wait behind these, and the
         rest in turns."""
-        now = clock.now()
-
-        def rank(one: Waiter) -> Rank:
-            return one.rank(aged=one.has_aged(now))
-
-        standing = {one.uid: one for uid in self._yielding for one in queue.first_behind(uid, MAX_BLOCKERS)}
-        found = [one for one in standing.values() if one.has_aged(now) or one.footprint.changes_metadata]
-        first = nsmallest(ALWAYS_EXPLAINED, found, key=rank)
-        always = {one.uid for one in first}
-        others = [one for one in found if one.uid not in always]
-        left = [one for one in others if one.uid not in self._explained]
+        standing = {
+            rank[-1]: rank
+            for uid in self._yielding
+            for rank in queue.first_behind(uid, MAX_BLOCKERS, _changes_metadata)
+        }
+        first = nsmallest(ALWAYS_EXPLAINED, standing.values())
+        others = standing.keys() - {rank[-1] for rank in first}
+        left = others - self._explained
         if not left:
             self._explained.clear()
             left = others
-        in_turn = nsmallest(MOST_EXPLAINED - len(first), left, key=rank)
-        self._explained.update(one.uid for one in in_turn)
-        chosen = [*first, *in_turn]
-        return [one for one in chosen if self._may_be_paused_for(one.uid)]
+        in_turn = nsmallest(MOST_EXPLAINED - len(first), [standing[uid] for uid in left])
+        self._explained.update(rank[-1] for rank in in_turn)
+        chosen = [queue.waiter(rank[-1]) for rank in (*first, *in_turn)]
+        return [one for one in chosen if one is not None and self._may_be_paused_for(one.uid)]
 
     def _may_be_paused_for(self, uid: str) -> bool:
         job = self.world.jobs.get(uid)
@@ -256,3 +252,7 @@ class Pausing:
         told = pausing.went_on(stream, clock.now())
         if told is not None:
             await self.events.tell(stream, EventReason.RESUMED, told)
+
+
+def _changes_metadata(footprint: JobFootprint) -> bool:
+    return footprint.changes_metadata

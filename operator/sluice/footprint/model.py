@@ -206,7 +206,7 @@ class JobFootprint:
         """The footprints that delete files older than some hours."""
         return tuple(footprint for footprint in self.tables if footprint.retention_hours is not None)
 
-    @property
+    @cached_property
     def changes_metadata(self) -> bool:
         """Whether it may change a table's schema, properties or protocol, or put another table in its place."""
         return any(

@@ -491,3 +491,20 @@ def test_a_stream_at_rest_takes_no_place_of_those_who_write() -> None:
     told.wait(waiter("writes", on("/copy", APPEND)))
     settle(told.queue)
     assert [one.waiter.uid for one in iter(told.queue.take, None)] == ["writes"]
+
+
+def test_behind_a_holder_stand_the_first_of_each_shape_that_have_aged_or_do_what_counts() -> None:
+    told = Told()
+    told.hold("s", READER)
+    deletes, sets = on("/a", DELETE), SOURCE_SET
+    for number, footprint in enumerate((deletes, deletes, deletes, sets, sets, sets)):
+        told.wait(waiter(f"w{number}", footprint, seconds=number))
+
+    def behind(most: int) -> set[str]:
+        found = told.queue.first_behind("s", most, lambda one: one.changes_metadata)
+        return {rank[-1] for rank in found}
+
+    settle(told.queue)
+    assert behind(2) == {"w3", "w4"}
+    settle(told.queue, BEGAN + AGES + timedelta(seconds=1))
+    assert behind(9) == {"w0", "w1", "w3", "w4", "w5"}

@@ -155,7 +155,8 @@ def ask_for_a_place(
     while queue.judge(NOW):
         pass
     assert queue.is_in_the_way(holders[0].uid)
-    assert one in queue.first_behind(holders[0].uid, 2)
+    behind = queue.first_behind(holders[0].uid, 2, counts=lambda footprint: footprint.changes_metadata)
+    assert "w" in [rank[-1] for rank in behind]
     found = to_ask(one, queue.explain("w", 64), {stream.uid: stream for stream in streams}, NOW)
     for uid in found:
         queue.hold(uid, [])
