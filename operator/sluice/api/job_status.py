@@ -185,6 +185,8 @@ class PauseReason(StrEnum):
     """Others wait for it, and its yield says that it pauses for them."""
     SPEC_CHANGED = "SpecChanged"
     """It goes on as its spec says now."""
+    UNDERSTOOD_OTHERWISE = "UnderstoodOtherwise"
+    """Its spec is the same, and Sluice or its runtime profile is another, by which it touches something else."""
     SUSPENDED = "Suspended"
     """spec.admission.suspend holds it back."""
 
@@ -203,7 +205,8 @@ class StreamPause(Model):
     knows it."""
 
     reason: PauseReason
-    """Yields (others wait for it), SpecChanged (it goes on as its spec says now) or Suspended (spec.admission.suspend)."""
+    """Yields (others wait for it), SpecChanged (it goes on as its spec says now), UnderstoodOtherwise (Sluice or its runtime
+    profile is another, by which it touches something else than it was admitted for) or Suspended (spec.admission.suspend)."""
     for_: Annotated[tuple[WaitsForPause, ...], Field(alias="for", max_length=MAX_BLOCKERS)] = ()
     """For whom it pauses, where its reason is Yields."""
     since: datetime

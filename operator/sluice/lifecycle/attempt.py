@@ -449,10 +449,12 @@ def _seconds_of_patience(job: JobView, attempt: Attempt, seen: Observation, now:
 def _obstacle(job: JobView, attempt: Attempt) -> str | None:
     """Why an attempt that was admitted cannot be created as it was admitted; None if it can."""
     try:
-        same = job.spec_hash == attempt.hash
+        if job.hashes.are(attempt.hash):
+            return None
+        how = job.hashes.how_changed(attempt.hash)
     except NotUnderstoodError as error:
         return str(error)
-    return None if same else f"the spec is not the one that attempt {attempt.number} was granted for"
+    return f"the spec is not the one that attempt {attempt.number} was granted for, because {how}"
 
 
 def _is_covered(job: JobView, lease: Lease) -> bool:

@@ -229,7 +229,7 @@ def _staying(one: TableFootprint, places: frozenset[str]) -> TableFootprint:
 def is_of(lease: Lease, job: JobView) -> bool:
     """Whether the job's spec still says what the lease was granted for."""
     try:
-        return job.spec_hash == lease.hash
+        return job.hashes.are(lease.hash)
     except NotUnderstoodError:
         return False
 
@@ -273,7 +273,7 @@ def lease_for(job: JobView, number: int, spec_hash: str, slot: int | None = None
 def changed_tables(job: JobView, attempt: Attempt) -> tuple[TableKey, ...]:
     """The tables that may have changed after the attempt."""
     try:
-        if job.spec_hash == attempt.hash:
+        if job.hashes.are(attempt.hash):
             changed = [table.table for table in job.footprint.tables if table.may_change_table]
             recorded = () if is_as_recorded(job) else _recorded(job)
             return tuple(dict.fromkeys((*changed, *recorded)))
@@ -303,7 +303,7 @@ def _lease_of(job: JobView, attempt: Attempt) -> Lease:
     run = slot_named(slot) if slot is not None else None
     with suppress(Exception):  # told where the job itself is acted on: one of many must not end a rebuild
         run = run_named(job.spec, job.namespace) or run
-        if may_be_more and job.spec_hash == attempt.hash:
+        if may_be_more and job.hashes.are(attempt.hash):
             tables += job.footprint.written_at
     return Lease(job.uid, attempt.number, attempt.hash, job.key, tuple(dict.fromkeys(tables)), run=run)
 

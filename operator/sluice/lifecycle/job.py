@@ -22,12 +22,13 @@ from sluice.engines import RuntimeProfile
 from sluice.footprint import JobFootprint, NotUnderstoodError, touching_all
 from sluice.footprint.run_keys import forgetful
 from sluice.lifecycle.resting import Resting
+from sluice.lifecycle.spec_hashes import SpecHashes
 from sluice.lifecycle.statuses import ReadStatus, Statuses
 from sluice.lifecycle.strayed import Strayed
 from sluice.lifecycle.work import Work, Works
 from sluice.tables import Names, TableFacts, TableKey
 
-_BY_SPEC = ("spec", "profile", "_footprint_from_spec", "_named", "spec_hash")
+_BY_SPEC = ("spec", "profile", "_footprint_from_spec", "_named", "hashes")
 _STRAYED = "a run of this very spec has touched more than was understood of it"
 _LONGEST_BACK_OFF = timedelta(seconds=1.5 * LONGEST_PAUSE)
 """A pause may be half as long again as the job says."""
@@ -86,7 +87,7 @@ class JobView:
         """Whether its spec was read, and has one of these hashes."""
         if not self.is_read or isinstance(self._footprint_from_spec, NotUnderstoodError):
             return False
-        return self.spec_hash in hashes
+        return any(one in hashes for one in self.hashes.however_told)
 
     def concludes_from(self, names: frozenset[TableKey]) -> bool:
         """Whether anything may have been concluded from where one of these leads."""
@@ -335,7 +336,7 @@ class JobView:
         """The footprint with what is known of its tables. A job that they refuse may touch all of them, as they will be then."""
         if isinstance(self._footprint_with_facts, NotUnderstoodError):
             return self._on_unknown_tables(str(self._footprint_with_facts))
-        if self.strayed and self.spec_hash in self.strayed:
+        if self.strayed and self.has_spec(self.strayed):
             return touching_all(self._footprint_with_facts, _STRAYED)
         return self._footprint_with_facts
 
@@ -373,9 +374,13 @@ class JobView:
         return self._work.work_hash
 
     @cached_property
+    def hashes(self) -> SpecHashes:
+        """By which grants say that they were for this spec."""
+        return self._work.hashes
+
+    @property
     def spec_hash(self) -> str:
-        """A hash that changes with everything that decides what a run does, and with nothing else."""
-        return self._work.spec_hash
+        return self.hashes.now
 
 
 _GIVEN = tuple(one.name for one in fields(JobView))

@@ -179,10 +179,12 @@ def wanted_by_itself(job: JobView, attempt: Attempt) -> PauseReason | None:
         if job.spec.admission.suspend:
             return PauseReason.SUSPENDED
         job.footprint_from_spec  # noqa: B018 - one that can't be understood is an error
-        is_another = job.spec_hash != attempt.hash
+        if job.hashes.are(attempt.hash):
+            return None
+        is_written_alike = job.hashes.are_written_as(attempt.hash)
     except NotUnderstoodError:
         return None
-    return PauseReason.SPEC_CHANGED if is_another else None
+    return PauseReason.UNDERSTOOD_OTHERWISE if is_written_alike else PauseReason.SPEC_CHANGED
 
 
 def what_is_wrong(job: JobView) -> str:

@@ -74,6 +74,6 @@ def _created_at(one: Evidence) -> datetime:
 
 def _understood(job: JobView, grant: Grant) -> UnderstoodFields | None:
     try:
-        return UnderstoodFields.of(job) if job.spec_hash == grant.lease.hash else None
+        return UnderstoodFields.of(job) if job.hashes.are(grant.lease.hash) else None
     except NotUnderstoodError:
         return None

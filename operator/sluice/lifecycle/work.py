@@ -17,6 +17,7 @@ from sluice.api.problems import each_problem
 from sluice.engines import RuntimeProfile, engine_for
 from sluice.footprint import JobFootprint, NotUnderstoodError, Texts, footprint_of, texts_of
 from sluice.footprint.run_keys import unrepeatable
+from sluice.lifecycle.spec_hashes import SpecHashes
 from sluice.tables import Names, TableFacts, TableKey
 from sluice.templates import problems_in
 
@@ -28,12 +29,6 @@ MOST_CHARACTERS = 250_000
 _MOST_FOOTPRINTS = 4
 """Footprints kept of one spec: names and facts seldom differ among the jobs that have it."""
 _WORK = {"application", "sql", "write", "parameters", "writes"}
-_MAY_CHANGE_LATER = {
-    "priority": True,
-    "ttl_seconds_after_finished": True,
-    "admission": {"suspend"},
-    "stream": {"yield_", "max_pause"},
-}
 
 
 @dataclass(frozen=True)
@@ -78,13 +73,9 @@ class Work:
         return _told(found)
 
     @cached_property
-    def spec_hash(self) -> str:
-        """A hash that changes with everything that decides what a run does, and with nothing else."""
-        touched = (
-            self.footprint_from_spec.identity
-        )  # of what is refused, such as what is nested too deeply, there is none
-        work = self.spec.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=_MAY_CHANGE_LATER)  # type: ignore[arg-type]
-        return sha256(dumps([work, touched], sort_keys=True).encode()).hexdigest()[:16]
+    def hashes(self) -> SpecHashes:
+        """Of what is refused, such as what is nested too deeply, there are none."""
+        return SpecHashes(self.spec, self.footprint_from_spec.identity)
 
     @cached_property
     def work_hash(self) -> str:

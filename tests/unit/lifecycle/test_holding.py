@@ -187,7 +187,7 @@ def test_a_spec_that_the_operator_fails_on_ends_no_rebuild(monkeypatch: pytest.M
         raise RecursionError("deep")
 
     seen = world(phase="Starting", attempts=[INTENT], footprint=[TOUCHED])
-    monkeypatch.setattr(JobView, "spec_hash", property(fails))
+    monkeypatch.setattr(JobView, "hashes", property(fails))
     monkeypatch.setattr(JobView, "tables", property(fails))
     assert [grant.lease.tables for grant in grants(seen)] == [("file:/lake/orders",)]
     unreadable = world(phase="Starting", attempts=[INTENT | {"grantedAt": "?"}], footprint=[TOUCHED])
