@@ -12,9 +12,9 @@ import yaml
 from devenv.apiserver import install_crds
 from devenv.stack import Stack
 from integration.operator.accounts import account_with, rules_of
-from integration.operator.apache import DEFINITION, OWN_FINALIZER, Apache
+from integration.operator.apache import DEFINITION, OWN_FINALIZER, Apache, ApacheDriver
 from integration.operator.conftest import StartOperator
-from integration.operator.played import Played, append, committed, rewrite
+from integration.operator.played import Played, append, committed, rewrite, set_property, stream
 from integration.operator.process import OperatorProcess, configuration
 from integration.operator.rendered import in_words, rendered
 from integration.waiting import eventually
@@ -170,6 +170,46 @@ def test_a_driver_that_fails_fails_its_job(cluster: Played, apache: Apache) -> N
     attempt = cluster.reaches("fails", "Failed")["attempts"][0]
     assert attempt["exitCode"] == 1
     apache.let_go(uid, driver.application)
+
+
+@pytest.mark.usefixtures("operator")
+def test_a_stream_pauses_goes_on_backs_off_from_a_failure_and_stops_to_be_suspended(
+    cluster: Played, apache: Apache
+) -> None:
+    table = "/lake/streamed"
+
+    def started(attempt: int) -> ApacheDriver:
+        eventually(
+            lambda: cluster.status("streams").get("attempt") == attempt,
+            f"it has attempt {attempt}",
+            show=lambda: cluster.status("streams"),
+        )
+        return apache.start("streams")
+
+    yields = stream(table, **{"yield": "Metadata"})
+    uid = cluster.apply("streams", {**yields, "runtimeRef": "apache", "retry": {"backoff": "1s"}})
+    first = started(1)
+    first.has_ended_batches(1, f"file:{table}")
+    cluster.apply("sets", set_property(table, runtimeRef="apache"))
+    first.is_asked_to_stop()
+    first.stops(2, f"file:{table}", 2)
+    change = apache.start("sets")
+    cluster.reaches("streams", "Paused")
+    apache.let_go(uid, first.application)
+    change.ends(0, committed(f"file:{table}", 3))
+    cluster.reaches("sets", "Succeeded")
+    second = started(2)
+    assert [one.get("outcome") for one in cluster.status("streams")["attempts"]] == ["Paused", None]
+    second.ends(1, "the last words of its log")
+    third = started(3)
+    status = cluster.status("streams")
+    assert (status["attempts"][1]["exitCode"], status["retries"]) == (1, 1)
+    third.has_ended_batches(1, f"file:{table}", 4)
+    cluster.change("streams", {"spec": {"admission": {"suspend": True}}})
+    third.is_asked_to_stop()
+    third.stops(2, f"file:{table}", 5)
+    cluster.reaches("streams", "Suspended")
+    apache.let_go(uid, third.application)
 
 
 @pytest.mark.usefixtures("operator")
