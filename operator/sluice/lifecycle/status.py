@@ -205,9 +205,11 @@ def patch_to(job: JobView, wanted: DeltaWriteJobStatus) -> dict[str, Any]:
 
 
 def difference(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """Returns a merge patch at the top level: lists and objects are replaced as wholes."""
+    """Returns a merge patch: lists are replaced as wholes, and of objects, which the API server merges, what went is taken away."""
     changed = {
-        key: value
+        key: difference(before[key], value)
+        if isinstance(value, dict) and isinstance(before.get(key), dict)
+        else value
         for key, value in after.items()
         if before.get(key) != value and (value != [] or key in before)
     }

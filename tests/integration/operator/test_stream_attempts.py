@@ -114,6 +114,18 @@ def test_a_stream_is_ready_while_it_works_and_what_it_has_done_outlives_its_driv
     status = has_reason(shared, "works", "Streaming")
     assert (status["stream"]["batch"], status["stream"]["attempt"]) == (7, 2)
     assert f"{uid}/2" in shared.holders()
+    second.ends(137, reason="OOMKilled")
+    third = started(shared, "works", 3)
+    tells(shared, third, batches=0)
+    status = eventually(
+        lambda: (status := shared.status("works"))["stream"].get("attempt") == 3 and status,
+        "what the third driver says is in its status",
+        show=lambda: shared.status("works"),
+    )
+    assert not {"idleSince", "batches"} & status["stream"].keys(), (
+        "those before it had found that, and ended it"
+    )
+    assert (status["stream"]["batch"], conditions(status)["Ready"]) == (7, "False")
 
 
 def test_one_that_was_asked_to_stop_by_hand_queues_again_at_once(shared: Played) -> None:

@@ -34,6 +34,7 @@ from sluice.lifecycle.status import (
     stalled,
     status_after,
 )
+from unit.controller.maintained import merged
 
 NOW = datetime(2026, 11, 19, 10, 0, 0, 123450, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=1)
@@ -143,6 +144,14 @@ def test_a_list_that_was_never_written_is_not_written_empty_but_one_that_was_is_
     assert difference({}, {"attempts": []}) == {}
     assert difference({"attempts": [1]}, {"attempts": []}) == {"attempts": []}
     assert difference({"attempts": []}, {"attempts": []}) == {}
+
+
+def test_what_went_from_an_object_is_taken_away_since_the_api_server_merges_objects() -> None:
+    before = {"stream": {"batches": 1, "idleSince": "then", "lag": {"files": 2, "rows": 1}, "queryId": "q"}}
+    after = {"stream": {"batch": 0, "queryId": "q", "lag": {"files": 3}}}
+    patch = difference(before, after)
+    assert merged(before, patch) == after
+    assert "queryId" not in patch["stream"], "what stays is not written"
 
 
 def test_messages_are_cut_to_what_the_api_server_takes_and_no_shorter() -> None:

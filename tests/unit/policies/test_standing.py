@@ -13,6 +13,7 @@ from sluice.api.reasons import PolicyReason
 from sluice.policies.standing import LeftOut, Seen, state_of
 from sluice.policies.status import patch_of
 from unit.controller.bodies import policy_body
+from unit.controller.maintained import merged
 from unit.policies.looks import AT, commit, look, no_table, other_things, unreadable
 
 NOW = datetime(2026, 11, 19, 12, tzinfo=UTC)
@@ -33,7 +34,7 @@ def told(body: Json, seen: Seen, left_out: LeftOut | None = None) -> DeltaTableP
     state = state_of(body, left_out, seen)
     before = body.get("status") or {}
     patch = {} if state is None else patch_of(body, state, NOW)
-    after = {name: value for name, value in (before | patch).items() if value is not None}
+    after = merged(before, patch)
     body["status"] = after
     return DeltaTablePolicyStatus.model_validate(
         {name: told for name, told in after.items() if name != "enforced"}
