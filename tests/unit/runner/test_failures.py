@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from sluice_runner import targets, work
 from sluice_runner.assumptions import Assumed
 from sluice_runner.chains import Link
-from sluice_runner.failures import Failure, Terminated, classify, classify_of_program, judge, terminated
+from sluice_runner.failures import (
+    Failure,
+    Terminated,
+    classify,
+    classify_of_program,
+    judge,
+    of_shut_down,
+    terminated,
+)
 from sluice_runner.masking import Mask
 from sluice_runner.plan import Job, Plan, Sql, Statement
 from sluice_runner.retriable import CONFLICTS
@@ -247,6 +255,24 @@ def test_a_shutdown_from_outside_is_no_failure_of_the_statement() -> None:
     )
     assert failure.name == "Terminated"
     assert terminated("ended by SIGTERM").name == "Terminated"
+
+
+def test_whatever_fails_once_spark_was_stopped_is_no_failure_of_the_statement_unless_it_is_known() -> None:
+    missing = judge(
+        [
+            java("org.apache.spark.SparkException", "Executed append failed.", "INTERNAL_ERROR", "XX000"),
+            java("java.lang.NullPointerException", 'Cannot invoke "DAGScheduler.cleanupQueryJobs(long)"'),
+        ]
+    )
+    assert missing.name == "SparkException"
+    stopped = of_shut_down(missing)
+    assert (stopped.name, stopped.java_class) == ("Terminated", None)
+    assert "Spark was shut down from outside: Executed append failed." in stopped.message
+    assert of_shut_down(stopped) == stopped
+    lost = judge(
+        [java("io.delta.exceptions.ConcurrentAppendException", "[DELTA_X] lost", "DELTA_X", "2D521")]
+    )
+    assert of_shut_down(lost) == lost
 
 
 def test_nothing_that_handles_exceptions_of_the_work_holds_up_a_termination(

@@ -17,6 +17,7 @@ from sluice_runner.winners import Winner, partition_in, winner_in
 
 _QUERY_ENDED = "StreamingQueryException"
 _SHUT_DOWN = re.compile("SparkContext (was|has been) shut ?down")
+_SHUT_DOWN_BY_OTHERS = "Spark was shut down from outside"
 
 
 class Terminated(BaseException):
@@ -59,6 +60,16 @@ def terminated(message: str) -> Failure:
     return Failure(Terminated.__name__, None, None, message)
 
 
+def of_shut_down(failure: Failure) -> Failure:
+    """What a failure means once Spark has been stopped by somebody else: what ran then fails at whatever is missing first,
+    under any name. One that the table knows is what it says, also then."""
+    if failure.java_class is not None and retriable.find(failure.java_class, failure.error_class) is not None:
+        return failure
+    if failure.name == Terminated.__name__:
+        return failure
+    return terminated(f"{_SHUT_DOWN_BY_OTHERS}: {failure.message}")
+
+
 def classify(error: BaseException) -> Failure:
     return judge(list(chain_of(error)))
 
@@ -79,7 +90,7 @@ def judge(chain: Sequence[Link], *, unknown: bool | None = False) -> Failure:
             return _of_known(known, chain[depth:])
     outermost = _for_people(chain[0])
     if any(_SHUT_DOWN.search(link.message) for link in chain):
-        return terminated(f"Spark was shut down from outside: {outermost.message}")
+        return terminated(f"{_SHUT_DOWN_BY_OTHERS}: {outermost.message}")
     coded = next((link for link in chain if link.error_class is not None), None)
     return Failure(
         _short(outermost.class_name),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from sluice_runner import hiding, report, session
 from sluice_runner.cluster import Cluster
 from sluice_runner.ending import leave, now, on_sigterm
-from sluice_runner.failures import Failure, Terminated, classify, terminated
+from sluice_runner.failures import Failure, Terminated, classify, of_shut_down, terminated
 from sluice_runner.masking import Mask, mask_of, secret_by_name, secrets
 from sluice_runner.plan import Plan, Stream, decode
 from sluice_runner.progress import Teller
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str]) -> int:
         result = driver.failed(classify(error))
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if result.failure is not None:
-        result = replace(result, failure=result.failure.without(driver.mask))
+        result = replace(result, failure=driver.meant_by(result.failure).without(driver.mask))
     if driver.plan is not None:  # the result comes first: nothing that a report needs may cost it
         leave(replace(result, report=report.UNFINISHED))
         result = replace(result, report=driver.report(driver.plan, result))
@@ -100,6 +100,12 @@ class _Driver:
         if self._progress is None:
             return Result(self.plan.attempt if self.plan is not None else 0, failure=failure)
         return self._progress.failed(failure)
+
+    def meant_by(self, failure: Failure) -> Failure:
+        """SIGTERM reaches the JVM, too, which stops Spark while the work goes on."""
+        return (
+            of_shut_down(failure) if self._spark is not None and session.is_stopped(self._spark) else failure
+        )
 
     def report(self, plan: Plan, result: Result) -> Report:
         run = report.Run(plan, result, self._seen(result), self._started, now())

@@ -52,3 +52,13 @@ def start(assumed: Assumed, *, gated: bool = False) -> SparkSession:
     spark = builder.getOrCreate()
     refuse_another_spark(spark, assumed)
     return spark
+
+
+def is_stopped(spark: SparkSession) -> bool:
+    """Whether Spark is being stopped, or is gone."""
+    from py4j.protocol import Py4JError  # noqa: PLC0415
+
+    try:
+        return bool(spark.sparkContext._jsc.sc().isStopped())
+    except (Py4JError, OSError):
+        return True  # nobody answers in its JVM
