@@ -25,6 +25,9 @@ Limit = Annotated[
     ),
 ]
 
+LONGEST_PAUSE = 24 * 3600
+"""Seconds."""
+
 LimitOfPauses = Annotated[
     str,
     Field(max_length=32),
@@ -34,11 +37,13 @@ LimitOfPauses = Annotated[
             _NO_TIME,
             "must be longer than 0: leave the field out for 15m, and say yield: Never for a stream that pauses for nobody",
         ),
+        Validation(
+            "duration(self) <= duration('24h')",
+            "must be at most 24h: suspend a stream that is to stand still for longer",
+            lambda text: seconds(text) <= LONGEST_PAUSE,
+        ),
     ),
 ]
-
-LONGEST_PAUSE = 24 * 3600
-"""Seconds."""
 
 Pause = Annotated[
     str,

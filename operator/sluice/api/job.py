@@ -122,7 +122,8 @@ class Stream(Model):
     aged). It goes on from its checkpoint when that job has ended. May be changed at any time."""
     max_pause: LimitOfPauses | None = None
     """Longest time for which it pauses for others, such as 30m. After that it goes on: a job that has not ended by then
-    is ended, or queues again, and says so. Absent: 15m. A change counts from the next pause on."""
+    is ended, and one that has not begun when a quarter of it is left queues again later; both say so. Absent: 15m. A
+    shorter one counts at once, a longer one from the next pause on."""
 
     validations = (
         exactly_one(

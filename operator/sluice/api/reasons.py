@@ -372,7 +372,7 @@ class EventReason(_Word):
         "Of a stream: it was asked to stop at a batch boundary; the message says for whom, or why.",
     )
     PAUSED = "Paused", "Of a stream: it has stopped at a batch boundary; the message says when it goes on."
-    RESUMED = "Resumed", "Of a stream: it queues again after a pause; the message says how long that took."
+    RESUMED = "Resumed", "Of a stream: its pause is over, so that it goes on or queues; the message says which, and how long the pause was."
     PAUSE_NOT_HEEDED = (
         "PauseNotHeeded",
         "Of a stream, and of who waits for it: it was asked to stop at a batch boundary long ago, and goes on.",

@@ -85,7 +85,7 @@ class Attempts:
         await self._take(job, attempt, evidence, step)
 
     def _gives_way(self, job: JobView) -> GivesWay | None:
-        found = gives_way(job, self.world.pausing_for(job.uid))
+        found = gives_way(job, self.world.pausing_for(job.uid), clock.now())
         return None if found is None else found.as_told(self.neighbours.called(found.to, job.namespace))
 
     def _not_followed(self, attempt: Attempt) -> str | None:

@@ -169,7 +169,7 @@ class Granting:
         risks = "; beside jobs that may abort it: see status.runsBeside" if admitted.risks else ""
         held = f"holds {', '.join(lease.tables)} for attempt {lease.attempt}{risks}"
         if (resumed := went_on(job, attempt.granted_at)) is not None:
-            await self.events.tell(job, EventReason.RESUMED, resumed)
+            await self.events.tell(job, EventReason.RESUMED, f"{resumed}: it goes on")
         await self.events.tell(job, EventReason.ADMITTED, held)
         current = self.world.jobs.get(job.uid)
         if current is not None and current.open_attempt is not None:

@@ -235,7 +235,7 @@ class Pausing:
         return None if found is None else max(0.0, (found.at - clock.now()).total_seconds())
 
     def _gives_way(self, waiter: JobView) -> pausing.GivesWay | None:
-        return pausing.gives_way(waiter, self.world.pausing_for(waiter.uid))
+        return pausing.gives_way(waiter, self.world.pausing_for(waiter.uid), clock.now())
 
     async def give_way(self, waiter: JobView) -> None:
         """Has a job that waits leave the queue for a while, because streams have paused for it for as long as they may."""
@@ -251,7 +251,7 @@ class Pausing:
         """Tells of a stream that paused until now. `stream`: as it was then."""
         told = pausing.went_on(stream, clock.now())
         if told is not None:
-            await self.events.tell(stream, EventReason.RESUMED, told)
+            await self.events.tell(stream, EventReason.RESUMED, f"{told}: it queues again")
 
 
 def _changes_metadata(footprint: JobFootprint) -> bool:

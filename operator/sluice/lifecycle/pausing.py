@@ -236,14 +236,27 @@ def is_kept_waiting_by(waiter: JobView | None) -> bool:
     return not waiter.is_deleted and waiter.phase not in (Phase.SUSPENDED, Phase.BACKING_OFF)
 
 
+def pause_ends(stream: JobView, now: datetime) -> datetime | None:
+    """When a stream that has stopped goes on at the latest; None: it pauses for nobody. Whatever stands in its status, that is no
+    later than its spec says, which may have been changed since. A leader whose clock was ahead may have written a moment that is
+    yet to come; one that is further ahead than any pause lasts is nobody's."""
+    pause, since = stream.status.pause, stream.status.since
+    if pause is None or pause.until is None:
+        return None
+    longest = timedelta(seconds=longest_pause(stream))
+    if since is None or since - now > longest:
+        return min(pause.until, now)
+    return min(pause.until, since + longest)
+
+
 def seconds_left(job: JobView, waiters: Mapping[str, JobView], now: datetime) -> float:
     """Seconds for which a stream pauses at the most; 0: it may go on."""
-    pause = job.status.pause
-    if job.phase is not Phase.PAUSED or pause is None or pause.until is None:
+    ends = pause_ends(job, now)
+    if job.phase is not Phase.PAUSED or ends is None or job.status.pause is None:
         return 0.0
-    if not any(is_kept_waiting_by(waiters.get(one.uid)) for one in pause.for_):
+    if not any(is_kept_waiting_by(waiters.get(one.uid)) for one in job.status.pause.for_):
         return 0.0
-    return max(0.0, (pause.until - now).total_seconds())
+    return max(0.0, (ends - now).total_seconds())
 
 
 @dataclass(frozen=True)
@@ -253,6 +266,10 @@ class GivesWay:
     at: datetime
     to: str
     """The first of them, as namespace/name."""
+    pauses_for: int
+    """For how many seconds that one pauses at the most."""
+    has_begun: bool
+    """Whether the job was granted its leases."""
 
     def as_told(self, stream: str) -> "GivesWay":
         """`stream`: what the job's status may call it."""
@@ -260,18 +277,28 @@ class GivesWay:
 
     @property
     def message(self) -> str:
-        return f"the stream {self.to} has paused for it for as long as its spec.stream.maxPause says, and goes on"
+        allowed = f"its spec.stream.maxPause ({self.pauses_for} s)"
+        if self.has_begun:
+            why = f"the stream {self.to} has paused for it for as long as {allowed} says, and goes on"
+        else:
+            why = f"of the pause of the stream {self.to} less than a quarter of {allowed} is left, which may not be enough for it"
+        return f"{why}; where it needs more time, make that longer"
 
 
-def gives_way(waiter: JobView, streams: Collection[JobView]) -> GivesWay | None:
-    """When the job gives way to those that pause for it; None: none has stopped for it, and is still there."""
-    found = (
-        GivesWay(stream.status.pause.until, stream.key)
-        for stream in streams
-        if stream.status.pause is not None and stream.status.pause.until is not None
-        if stream.has_stopped and not stream.is_deleted
-    )
-    return min(found, key=lambda one: one.at, default=None) if is_kept_waiting_by(waiter) else None
+def gives_way(waiter: JobView, streams: Collection[JobView], now: datetime) -> GivesWay | None:
+    """When the job gives way to those that pause for it; None: none has stopped for it, and is still there. One that has not begun
+    does so earlier: what would be ended soon after it began costs its compute, and those others the rest of their pause."""
+    if not is_kept_waiting_by(waiter):
+        return None
+    has_begun = waiter.open_attempt is not None
+    found = list[GivesWay]()
+    for stream in streams:
+        ends = pause_ends(stream, now)
+        if ends is not None and stream.has_stopped and not stream.is_deleted:
+            longest = longest_pause(stream)
+            left_to_begin = timedelta(0) if has_begun else timedelta(seconds=longest / 4)
+            found.append(GivesWay(ends - left_to_begin, stream.key, longest, has_begun))
+    return min(found, key=lambda one: one.at, default=None)
 
 
 def since_when(waiter: str, streams: Collection[JobView]) -> datetime | None:
@@ -287,11 +314,11 @@ def since_when(waiter: str, streams: Collection[JobView]) -> datetime | None:
 
 
 def went_on(stream: JobView, now: datetime) -> str | None:
-    """What is told of a stream that paused until now."""
+    """What is told of a stream that paused until now, beside whether it waits or was admitted."""
     if stream.phase is not Phase.PAUSED or not stream.status.attempts:
         return None
     stopped_at = stream.status.attempts[-1].ended_at or now
-    return f"it queues again after a pause of {max(0.0, (now - stopped_at).total_seconds()):.1f} s"
+    return f"its pause is over after {max(0.0, (now - stopped_at).total_seconds()):.1f} s"
 
 
 def _is_suspended(job: JobView) -> bool:

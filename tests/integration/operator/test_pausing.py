@@ -262,6 +262,33 @@ def test_who_has_not_ended_when_a_pause_is_over_gives_way_to_the_stream(shared: 
     shared.delete("waits-long")
 
 
+def test_who_could_begin_only_when_a_pause_is_nearly_over_does_not_begin_and_the_stream_goes_on(
+    shared: Played,
+) -> None:
+    table = "/lake/too-late"
+    driver = started_stream(shared, "nearly-over", table, **{"yield": "Metadata", "maxPause": "12s"})
+    shared.apply("in-time", set_property(table))
+    driver.is_asked_to_stop()
+    shared.apply("too-late", set_property(table))
+    eventually(
+        lambda: len(shared.status("nearly-over")["attempts"][0]["pause"]["for"]) == 2,
+        "the stream pauses for both",
+        show=lambda: shared.status("nearly-over"),
+    )
+    driver.stops(2, f"file:{table}", 2)
+    change = shared.start("in-time")
+    status = shared.reaches("too-late", "BackingOff")
+    assert (status["reason"], status.get("attempts")) == ("PauseExceeded", None)
+    assert "less than a quarter of its spec.stream.maxPause (12 s) is left" in status["message"]
+    assert shared.status("in-time")["phase"] in ("Starting", "Running")
+    change.succeeds(f"file:{table}", 3)
+    shared.reaches("in-time", "Succeeded")
+    grants(shared, "nearly-over", 2)
+    assert shared.status("too-late")["phase"] == "BackingOff"
+    shared.delete("nearly-over")
+    shared.delete("too-late")
+
+
 def test_who_has_not_even_begun_when_a_pause_is_over_gives_its_leases_back(shared: Played) -> None:
     table = "/lake/gives-back"
     driver = started_stream(shared, "goes-first", table, **{"yield": "Metadata", "maxPause": "4s"})

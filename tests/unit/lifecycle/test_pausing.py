@@ -273,22 +273,24 @@ def test_a_pause_counts_from_when_others_can_begin_whatever_the_clock_of_a_node_
 
 def test_nobody_gives_way_to_a_stream_that_is_being_deleted_or_has_not_stopped() -> None:
     one, waits = paused(NOW), job_in("Waiting")
-    assert gives_way(waits, [one]) is not None
+    assert gives_way(waits, [one], NOW) is not None
     deleted = one.body["metadata"] | {"deletionTimestamp": "2026-11-19T10:00:00Z"}
-    assert gives_way(waits, [JobView(one.body | {"metadata": deleted}, PROFILES, NOW)]) is None
+    assert gives_way(waits, [JobView(one.body | {"metadata": deleted}, PROFILES, NOW)], NOW) is None
     pause = one.body["status"]["pause"]
     for other in (
         stream(status={"phase": "Paused", "pause": pause}),
         stream(attempt(), status={"pause": pause}),
     ):
         assert other.status.pause is not None
-        assert gives_way(waits, [other]) is None
+        assert gives_way(waits, [other], NOW) is None
 
 
-def paused(until: datetime) -> JobView:
+def paused(until: datetime, since: datetime = NOW, **spelled: str) -> JobView:
     pause = PAUSE.model_copy(update={"until": until}).model_dump(mode="json", by_alias=True)
     ended = attempt(outcome=Outcome.PAUSED, ended_at=NOW, pause=PAUSE)
-    return stream(ended, status={"phase": "Paused", "since": NOW.isoformat(), "pause": pause})
+    found = stream(ended, status={"phase": "Paused", "since": since.isoformat(), "pause": pause})
+    found.body["spec"]["stream"] |= spelled
+    return JobView(found.body, PROFILES, NOW)
 
 
 def job_in(phase: str | None, **metadata: Any) -> JobView:
@@ -300,20 +302,60 @@ phases = st.one_of(st.none(), st.sampled_from([phase.value for phase in Phase]))
 
 
 @settings(max_examples=200, deadline=None)
-@given(phases, st.integers(-100, 100), st.booleans())
+@given(phases, st.integers(-100, 1000), st.booleans(), st.booleans())
 def test_a_stream_pauses_as_long_as_somebody_needs_it_and_never_past_its_end(
-    phase: str | None, seconds: int, is_there: bool
+    phase: str | None, seconds: int, is_there: bool, has_begun: bool
 ) -> None:
-    until = NOW + timedelta(seconds=seconds)
+    until, ends = NOW + timedelta(seconds=seconds), NOW + timedelta(seconds=min(seconds, 900))
     one, other = paused(until), job_in(phase)
+    if has_begun and phase not in ("Succeeded", "Failed", "Skipped"):
+        begun = attempt().model_dump(mode="json", by_alias=True, exclude_none=True)
+        other = JobView(other.body | {"status": {"phase": phase, "attempts": [begun]}}, PROFILES, NOW)
     left = seconds_left(one, {"uid-w": other} if is_there else {}, NOW)
-    assert 0 <= left <= max(0, seconds)
-    needs_none = phase in ("Succeeded", "Failed", "Skipped", "Suspended", "BackingOff")
+    assert 0 <= left <= max(0, min(seconds, 900))
+    is_over = phase in ("Succeeded", "Failed", "Skipped")
+    needs_none = is_over or (phase in ("Suspended", "BackingOff") and not has_begun)
     assert (left > 0) == (is_there and not needs_none and seconds > 0)
-    found = gives_way(other, [one])
+    found = gives_way(other, [one], NOW)
     assert (found is None) == needs_none
-    if found is not None:
-        assert found.at == until  # either it has gone by then, or it is told
+    if found is not None:  # it has gone by then, or it is told
+        assert found.at == (ends if has_begun else ends - timedelta(seconds=225))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(1, 86_400), st.integers(0, 86_400))
+def test_whoever_begins_within_a_pause_has_a_quarter_of_it_at_least(longest: int, begins_after: int) -> None:
+    one = paused(NOW + timedelta(seconds=longest), maxPause=f"{longest}s")
+    begins = NOW + timedelta(seconds=begins_after)
+    waits = gives_way(job_in("Waiting"), [one], begins)
+    assert waits is not None
+    if waits.at > begins:
+        begun = attempt(granted_at=begins).model_dump(mode="json", by_alias=True, exclude_none=True)
+        job = JobView(job_in(None).body | {"status": {"attempts": [begun]}}, PROFILES, NOW)
+        runs = gives_way(job, [one], begins)
+        assert runs is not None
+        assert (runs.at - begins).total_seconds() >= longest / 4
+
+
+def test_a_pause_is_never_longer_than_the_spec_says_whatever_stands_in_the_status() -> None:
+    def left(one: JobView) -> float:
+        return seconds_left(one, {"uid-w": job_in("Waiting")}, NOW)
+
+    year = timedelta(days=365)
+    assert left(paused(NOW + year)) == 900
+    assert left(paused(NOW + year, NOW - timedelta(seconds=100))) == 800
+    assert left(paused(NOW + year, NOW + year)) == 0
+    assert left(paused(NOW + year, NOW + timedelta(seconds=2))) == 902, "the clock of who led before"
+
+
+def test_a_shorter_pause_counts_at_once_and_a_longer_one_from_the_next_on() -> None:
+    until, waits = NOW + timedelta(seconds=900), {"uid-w": job_in("Waiting")}
+    assert seconds_left(paused(until, maxPause="1m"), waits, NOW) == 60
+    assert seconds_left(paused(until, maxPause="1h"), waits, NOW) == 900
+    told = gives_way(waits["uid-w"], [paused(until, maxPause="1m")], NOW)
+    assert told is not None
+    assert told.at == NOW + timedelta(seconds=45)
+    assert "less than a quarter of its spec.stream.maxPause (60 s) is left" in told.message
 
 
 uids = st.sampled_from(["s1", "s2", "s3"])
