@@ -18,10 +18,13 @@ from sluice.lifecycle.driver_ends import (
     was_told_to_end,
     why_lost,
 )
-from sluice.lifecycle.stream_progress import GOES_ON, in_words, of_attempt, put_together
+from sluice.lifecycle.stream_progress import GOES_ON, got_anywhere, in_words, of_attempt, put_together
 
 _LIMITED = (EndingReason.DEADLINE_EXCEEDED, EndingReason.PAUSE_EXCEEDED)
 """Endings of what ran for longer than it may."""
+
+_UNASKED = "its driver stopped at a batch boundary, though no operator had asked it to"
+"""Of one that got nowhere: it would stop again at once, and start drivers without end."""
 
 _WELL = {
     Outcome.PAUSED: "it stopped at a batch boundary",
@@ -88,7 +91,8 @@ def closed_stream(
     if result is None:
         death = f"{DELETED}: {death_of(seen)}" if deleted else death_of(seen)
         return ended_as(attempt, ended, outcome_of(seen), f"{death}; {so_far}; {GOES_ON}")
-    return _from_result(attempt, ended, result, so_far, deleted=deleted)
+    worked = got_anywhere(of_attempt(progress, attempt.number))
+    return _from_result(attempt, ended, result, so_far, deleted=deleted, worked=worked)
 
 
 def _ended_by_us(
@@ -107,11 +111,13 @@ def _ended_by_us(
 
 
 def _from_result(
-    attempt: Attempt, ended: datetime, result: RunResult, so_far: str, *, deleted: bool
+    attempt: Attempt, ended: datetime, result: RunResult, so_far: str, *, deleted: bool, worked: bool
 ) -> Attempt:
     if deleted and result.was_ended_from_outside:
         return ended_as(attempt, ended, Outcome.KILLED, f"{DELETED}; {so_far}; {GOES_ON}")
     failure = failure_of(result)
     if result.outcome is Outcome.FAILED:
         return ended_as(attempt, ended, Outcome.FAILED, f"{failure or 'it failed'}; {so_far}")
+    if result.outcome is Outcome.PAUSED and attempt.pause is None and not worked:
+        return ended_as(attempt, ended, Outcome.FAILED, f"{_UNASKED}; {so_far}; {GOES_ON}")
     return ended_as(attempt, ended, result.outcome, f"{_WELL[result.outcome]}: {so_far}")

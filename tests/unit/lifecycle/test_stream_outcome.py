@@ -20,7 +20,7 @@ from sluice.engines import Observation, Stage
 from sluice.engines.disruption import Disruption
 from sluice.lifecycle.outcome import closed, must_ask_logs, phase_after
 from sluice.lifecycle.pausing import after_a_stop
-from sluice.lifecycle.retrying import Final
+from sluice.lifecycle.retrying import Again, Final
 from sluice.lifecycle.stream_outcome import closed_stream, last_progress
 from sluice.lifecycle.stream_progress import put_together
 from sluice.lifecycle.stream_retries import goes_on
@@ -56,6 +56,19 @@ def test_a_stream_that_stopped_as_it_was_asked_to_has_paused() -> None:
     assert (found.outcome, found.exit_code) == (Outcome.PAUSED, 0)
     assert found.message == "it stopped at a batch boundary: batch 17 ended at 10:00:03 UTC"
     assert phase_after(found)[0] is Phase.PAUSED
+
+
+def test_one_that_stops_unasked_before_any_batch_has_failed_so_that_it_backs_off() -> None:
+    found = end(ended_with(0, outcome="Paused", stream=said()))
+    assert found.outcome is Outcome.FAILED
+    assert "though no operator had asked it to; no batch of it has ended yet" in (found.message or "")
+    follows = goes_on(stream(found, status={"retries": 3}), found, None, found.message or "", NOW)
+    assert isinstance(follows, Again)
+    assert follows.change.retries == 4
+    assert "it has failed 4 times in a row" in follows.change.message
+    for pause in PauseReason:
+        asked = RUN.model_copy(update={"pause": StreamPause(reason=pause, since=NOW)})
+        assert end(ended_with(0, outcome="Paused", stream=said()), asked).outcome is Outcome.PAUSED
 
 
 @pytest.mark.parametrize(
