@@ -7,11 +7,21 @@ CURED_BY_A_RESTART = frozenset(
         "DELTA_SCHEMA_CHANGED",
         "DELTA_SCHEMA_CHANGED_WITH_STARTING_OPTIONS",
         "DELTA_SCHEMA_CHANGED_WITH_VERSION",
+        "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS",
         "DELTA_STREAMING_METADATA_EVOLUTION",
         "DELTA_STREAMING_SCHEMA_MISMATCH_ON_RESTART",
     }
 )
-"""The stream goes on with the source's new schema."""
+"""The stream goes on with the new schema of its source, or of a table that its query joins to it."""
+
+RESTARTS_THAT_CURE = 3
+"""After so many attempts in a row that met a changed schema before any batch had ended, no other one goes on with it: the table
+went back to a schema that lacks what its log has in between, as RESTORE does."""
+
+WENT_BACK = (
+    "its source's table has gone back to a schema of before, as RESTORE does, and no restart reads what lies in between: "
+    "create the job again with a new checkpoint, from which it reads the whole table again"
+)
 
 _SKIP = (
     'if it can leave such changes out, create the job again with skipChangeCommits: "true" under spec.stream.source.options; if '

@@ -25,7 +25,12 @@ from sluice.lifecycle.retrying import (
     time_told,
     was_deleted,
 )
-from sluice.lifecycle.source_changes import ends_the_stream, is_cured_by_a_restart
+from sluice.lifecycle.source_changes import (
+    RESTARTS_THAT_CURE,
+    WENT_BACK,
+    ends_the_stream,
+    is_cured_by_a_restart,
+)
 from sluice.lifecycle.status import StatusChange
 from sluice.lifecycle.stream_progress import GOES_ON, got_anywhere, of_attempt
 
@@ -60,6 +65,10 @@ def goes_on(
     cause = _cause(ended, worked=worked, had_access=had_access)
     if cause is None:
         return Final(f"{row}{message[:LONGEST_QUOTE]}; it is not retried, because {_why_not(ended)}")
+    if in_a_row >= RESTARTS_THAT_CURE and _only_met_changed_schemas(job, ended):
+        return Final(
+            f"{row}{message[:LONGEST_QUOTE]}; it is not retried, because no restart has cured it. What to do: {WENT_BACK}"
+        )
     rules = Rules(
         backoff=seconds(own.backoff) if own.backoff is not None else BACKOFF,
         on=frozenset(own.on) if own.on is not None else frozenset(RetryCause),
@@ -75,6 +84,19 @@ def goes_on(
         at = max(since + pause(rules, in_a_row, job.uid, ended.number), now)
         return _again(ended, cause, in_a_row, message, at, now=now)
     return Final(f"{row}{message[:LONGEST_QUOTE]}; it is not retried, because {why}")
+
+
+def _only_met_changed_schemas(job: JobView, ended: Attempt) -> bool:
+    """Whether each of its last attempts failed of what a restart should have cured."""
+    before = tuple(
+        one
+        for one in job.status.attempts
+        if one.number != ended.number and one.outcome is not Outcome.WITHDRAWN
+    )
+    last = (*before, ended)[-RESTARTS_THAT_CURE:]
+    return len(last) == RESTARTS_THAT_CURE and all(
+        one.exception is not None and is_cured_by_a_restart(one.exception) for one in last
+    )
 
 
 def row_after(job: JobView, ended: Attempt, progress: StreamProgress | None) -> int | None:

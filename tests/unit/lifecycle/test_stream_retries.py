@@ -148,6 +148,32 @@ def test_a_source_with_a_new_schema_is_gone_on_with_at_once_whatever_its_limit(e
     assert isinstance(follows(one, None, job=many), Final), "the restart did not help"
 
 
+def schema_changed(number: int, **changed: Any) -> Attempt:
+    failure = exception("DeltaIllegalStateException", "DELTA_SCHEMA_CHANGED_WITH_VERSION")
+    return ended(number=number, exception=failure, **changed)
+
+
+def test_a_changed_schema_that_no_restart_goes_on_with_ends_it_with_what_to_do() -> None:
+    def found(*attempts: Attempt, known: StreamProgress | None = None) -> Again | Final:
+        job = stream(*attempts, status={"phase": "Running", "retries": len(attempts) - 1})
+        return follows(attempts[-1], known, job=job)
+
+    one, two, three = (schema_changed(number) for number in (1, 2, 3))
+    assert isinstance(found(one, two), Again)
+    last = found(one, two, three)
+    assert isinstance(last, Final)
+    assert "no restart has cured it. What to do: its source's table has gone back to a schema" in last.message
+    assert isinstance(found(one, ended(number=2), three), Again), "another failure lies between"
+    assert isinstance(found(one, two, three, known=worked(3)), Again), "a batch has ended"
+    withdrawn = ended(Outcome.WITHDRAWN, number=3)
+    assert isinstance(found(one, two, withdrawn, schema_changed(4)), Final), "that one has met nothing"
+
+
+def test_a_joined_table_with_a_new_schema_is_no_mistake_of_its_query() -> None:
+    one = ended(exception=exception("AnalysisException", "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"))
+    assert pause_of(follows(one)) == 1
+
+
 def test_a_store_that_lets_it_in_no_more_is_tried_again_and_one_that_never_did_ends_it() -> None:
     refused = exception("AccessDeniedException")
     assert isinstance(follows(ended(exception=refused)), Final)
