@@ -149,7 +149,8 @@ class Reason(_Word):
     )
     NOT_UNDERSTOOD = (
         "NotUnderstood",
-        "Failed: its manifest could not be understood, or doesn't fit its tables; the message names the place.",
+        "Failed: its manifest could not be understood, or doesn't fit its tables; the message names the place. Running: the spec "
+        "of a stream was changed into one that can't be understood, and the stream goes on as it was; put the spec right.",
     )
     NAMESPACE_NOT_ALLOWED = (
         "NamespaceNotAllowed",
@@ -372,7 +373,10 @@ class EventReason(_Word):
         "Of a stream: it was asked to stop at a batch boundary; the message says for whom, or why.",
     )
     PAUSED = "Paused", "Of a stream: it has stopped at a batch boundary; the message says when it goes on."
-    RESUMED = "Resumed", "Of a stream: its pause is over, so that it goes on or queues; the message says which, and how long the pause was."
+    RESUMED = (
+        "Resumed",
+        "Of a stream: its pause is over, so that it goes on or queues; the message says which, and how long the pause was.",
+    )
     PAUSE_NOT_HEEDED = (
         "PauseNotHeeded",
         "Of a stream, and of who waits for it: it was asked to stop at a batch boundary long ago, and goes on.",

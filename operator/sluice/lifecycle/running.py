@@ -100,7 +100,7 @@ def _told(
     runs = f"SparkApplication {attempt.application} runs{ended}"
     if attempt.pause is not None:
         since = max(attempt.pause.since, attempt.started_at or attempt.pause.since)
-        said = heed(attempt.pause, since, now)
+        said = heed(attempt.pause, since, now, is_idle=stream is not None and stream.idle_since is not None)
         message = f"{said.message}{f'; {runs}' if ended else ''}{evidence.words_beside}"
         change = StatusChange(Phase.RUNNING, said.reason, message, attempt=attempt)
         return Running(change, seconds_until_more=said.seconds_until_more)
@@ -109,7 +109,11 @@ def _told(
         runs = f"{runs}; its outcome comes when the driver ends"
     elif job.streams_for_ever and got_anywhere(stream):
         runs = f"the stream runs{ended}: {in_words(stream)}{wrong}"
-        reason = Reason.DRIVER_RUNNING if wrong else Reason.STREAMING  # it is not ready as its spec says now
+        reason = Reason.STREAMING
     else:
         runs = f"{runs}; {in_words(stream)}{wrong}"
+    if wrong:
+        reason = (
+            Reason.NOT_UNDERSTOOD
+        )  # only a person can put that right, and meanwhile it is not ready as its spec says now
     return Running(StatusChange(Phase.RUNNING, reason, f"{runs}{evidence.words_beside}", attempt=attempt))

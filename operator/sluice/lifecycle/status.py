@@ -33,6 +33,7 @@ NEED_A_PERSON = frozenset(
         Reason.DRIVER_LOST,
         Reason.HOLDER_UNREADABLE,
         Reason.NAME_TAKEN,
+        Reason.NOT_UNDERSTOOD,
         Reason.OPERATOR_FAILED,
         Reason.SPEC_CHANGED,
         Reason.STATUS_UNREADABLE,

@@ -13,6 +13,12 @@ PATIENCE = timedelta(minutes=1)
 
 TOLD_AGAIN = timedelta(hours=1)
 
+_NEXT = {
+    PauseReason.YIELDS: "pauses",
+    PauseReason.SPEC_CHANGED: "stops, and goes on as its spec says now,",
+    PauseReason.SUSPENDED: "stops",
+}
+
 _WHY = {
     PauseReason.SPEC_CHANGED: "its spec was changed, and it goes on as that says now",
     PauseReason.UNDERSTOOD_OTHERWISE: "Sluice, or its runtime profile, is another since it began, by which it touches something else "
@@ -47,18 +53,22 @@ class Heed:
     """Seconds until there is more to say."""
 
 
-def heed(pause: StreamPause, since: datetime, now: datetime) -> Heed:
-    """`since`: when its driver could first know."""
+def heed(pause: StreamPause, since: datetime, now: datetime, *, is_idle: bool = False) -> Heed:
+    """`since`: when its driver could first know. `is_idle`: whether it has said that there is nothing to do."""
     passed = now - since
     asked = f"its stream was asked to stop at a batch boundary at {since:%H:%M:%S} UTC, because {why_it_pauses(pause)}"
     if passed < PATIENCE:
         left = (PATIENCE - passed).total_seconds()
-        return Heed(Reason.PAUSING, f"{asked}; it pauses once the batch that is under way has ended", left)
+        when = "at once, as it has nothing to do" if is_idle else "once the batch that is under way has ended"
+        return Heed(Reason.PAUSING, f"{asked}; it {_NEXT[pause.reason]} {when}", left)
     hours = passed // TOLD_AGAIN
     left = ((hours + 1) * TOLD_AGAIN - passed).total_seconds()
     how_long = "a minute" if hours < 1 else "an hour" if hours == 1 else f"{hours} hours"
-    message = (
-        f"{asked}, and after {how_long} it still goes on: a batch may take as long as that, and nobody ends it for it; who waits "
-        "for it goes on waiting. Its driver's log says what it is at"
+    why = (
+        "it has said that it has nothing to do, so its driver may not be able to ask for its pod"
+        if is_idle
+        else "a batch may take as long as that"
     )
+    waits = "; who waits for it goes on waiting" if pause.reason is PauseReason.YIELDS else ""
+    message = f"{asked}, and after {how_long} it still goes on: {why}; nobody ends it for it{waits}. Its driver's log tells"
     return Heed(Reason.PAUSE_NOT_HEEDED, message, left)

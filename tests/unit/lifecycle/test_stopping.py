@@ -14,7 +14,7 @@ from sluice.lifecycle import attempt as way
 from sluice.lifecycle import telling
 from sluice.lifecycle.evidence import evidence_of
 from sluice.lifecycle.job import JobView
-from sluice.lifecycle.stopping import why_it_pauses
+from sluice.lifecycle.stopping import heed, why_it_pauses
 from sluice.lifecycle.withdrawal import Creates
 from unit.controller.bodies import job_body
 from unit.lifecycle.objects import LEASE, NAME, RUNNING, TERMINATED, TOKEN, application, pod
@@ -75,6 +75,27 @@ def test_a_running_driver_that_has_not_been_told_is_told_with_the_reason() -> No
 
 def test_a_driver_is_told_once() -> None:
     assert told(step(application("RUNNING"), asked_pod())).change.reason is Reason.PAUSING
+
+
+@pytest.mark.parametrize(
+    ("reason", "is_idle", "minutes", "says", "says_not"),
+    [
+        (PauseReason.YIELDS, False, 0, "it pauses once the batch that is under way has ended", "at once"),
+        (PauseReason.YIELDS, True, 0, "it pauses at once, as it has nothing to do", "batch that is"),
+        (PauseReason.SPEC_CHANGED, False, 0, "it stops, and goes on as its spec says now, once", "pauses"),
+        (PauseReason.SUSPENDED, True, 0, "it stops at once", "pauses"),
+        (PauseReason.YIELDS, False, 1, "nobody ends it for it; who waits for it goes on waiting", "its pod"),
+        (PauseReason.SPEC_CHANGED, False, 1, "a batch may take as long as that", "who waits"),
+        (PauseReason.YIELDS, True, 1, "its driver may not be able to ask for its pod", "a batch may"),
+    ],
+)
+def test_what_it_is_at_and_what_it_does_next_is_said_as_it_is(
+    reason: PauseReason, is_idle: bool, minutes: int, says: str, says_not: str
+) -> None:
+    pause = FOR_ONE.model_copy(update={"reason": reason})
+    message = heed(pause, ASKED, ASKED + timedelta(minutes=minutes), is_idle=is_idle).message
+    assert says in message
+    assert says_not not in message
 
 
 def test_what_does_not_run_yet_is_told_once_it_runs() -> None:

@@ -4,6 +4,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
+import pytest
+
 from sluice.api.base import Json
 from sluice.api.job_status import Outcome, Phase
 from sluice.api.reasons import Reason
@@ -68,9 +70,12 @@ def test_its_first_batch_is_told_at_once_and_makes_it_ready() -> None:
     assert view.status.attempts[-1].progress is None
 
 
-def test_one_whose_new_spec_is_not_understood_goes_on_and_is_not_ready_as_that_says() -> None:
+@pytest.mark.parametrize("batches", [0, 1])
+def test_one_whose_new_spec_is_not_understood_goes_on_and_says_that_a_person_has_to_put_it_right(
+    batches: int,
+) -> None:
     view = running()
-    driver = telling_pod(batch=0, batches=1, batchAt="2026-11-19T10:00:03Z")
+    driver = telling_pod(batches=batches)
     view = written(view, look(view, driver, at(4)), at(4))
     changed = view.body["spec"]["stream"] | {"query": "SELEKT"}
     metadata = view.body["metadata"] | {"generation": 2}
@@ -79,8 +84,9 @@ def test_one_whose_new_spec_is_not_understood_goes_on_and_is_not_ready_as_that_s
     view = written(view, look(view, driver, at(70)), at(70))
     assert view.status.observed_generation == 2
     assert (view.phase, view.open_attempt is not None and view.open_attempt.pause) == (Phase.RUNNING, None)
+    assert view.status.reason == Reason.NOT_UNDERSTOOD
     assert "can't be understood, so that the stream goes on as it was" in (view.status.message or "")
-    assert conditions(view) == {"Ready": "False", "Reconciling": "True", "Stalled": "False"}
+    assert conditions(view) == {"Ready": "False", "Reconciling": "False", "Stalled": "True"}
 
 
 def test_one_that_finds_nothing_to_do_is_ready_as_well() -> None:
