@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from sluice.api.job_status import Phase
 from sluice.api.reasons import Reason
+from sluice.controller import clock
 from sluice.controller.applications import Applications, place_of
 from sluice.controller.lease_table import LeaseTable
 from sluice.controller.news import News
@@ -19,6 +20,7 @@ from sluice.lifecycle import deletion
 from sluice.lifecycle.evidence import Evidence
 from sluice.lifecycle.finished import seconds_to_live
 from sluice.lifecycle.job import JobView
+from sluice.lifecycle.pausing import seconds_left
 from sluice.lifecycle.status import StatusChange
 from sluice.lifecycle.withdrawal import backs_off
 from sluice.tables import TableKey
@@ -84,8 +86,8 @@ class Leftovers:
             return False
         await self._let_go(job.uid)
         left = [one for one in self._world.evidence(job.uid).by_application.values() if one.holds]
-        if left and (job.has_stopped or backs_off(job, datetime.now(UTC))):
-            return True  # its status says when it queues again, and what is left may be gone by then
+        if left and (self._says_what_is_next(job) or backs_off(job, datetime.now(UTC))):
+            return True  # what is left may be gone by then
         if left:
             name = left[0].application_name
             message = f"SparkApplication {name} of an earlier attempt is still there; it is being ended first"
@@ -93,6 +95,12 @@ class Leftovers:
             return True
         await self._release(job.uid, look_first=True)
         return False
+
+    def _says_what_is_next(self, job: JobView) -> bool:
+        """Whether a stream that has stopped still says what follows: one whose pause is over says that it goes on then."""
+        if not job.has_stopped:
+            return False
+        return job.phase is not Phase.PAUSED or seconds_left(job, self._world.jobs, clock.now()) > 0
 
     async def _await_unexplained(self, job: JobView) -> bool:
         held = self._leases.unexplained.of(job.uid)

@@ -96,7 +96,8 @@ def _of_running(job: JobView, attempt: Attempt, seen: Observation) -> Iterator[D
         return
     # No driver runs before it is granted: where its node's clock says so, that is behind the operator's.
     began = max(started, attempt.granted_at)
-    message = f"it ran for longer than spec.activeDeadlineSeconds allows, which is {limit} s"
+    endless = "; leave that out of a stream that is to run for ever" if job.streams_for_ever else ""
+    message = f"it ran for longer than spec.activeDeadlineSeconds allows, which is {limit} s{endless}"
     yield Deadline(began + timedelta(seconds=limit), EndingReason.DEADLINE_EXCEEDED, message)
 
 

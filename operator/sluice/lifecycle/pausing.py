@@ -297,7 +297,8 @@ def gives_way(waiter: JobView, streams: Collection[JobView], now: datetime) -> G
         if ends is not None and stream.has_stopped and not stream.is_deleted:
             longest = longest_pause(stream)
             left_to_begin = timedelta(0) if has_begun else timedelta(seconds=longest / 4)
-            found.append(GivesWay(ends - left_to_begin, stream.key, longest, has_begun))
+            over = now - timedelta(seconds=longest)  # whenever that was
+            found.append(GivesWay(max(ends, over) - left_to_begin, stream.key, longest, has_begun))
     return min(found, key=lambda one: one.at, default=None)
 
 
@@ -315,7 +316,11 @@ def since_when(waiter: str, streams: Collection[JobView]) -> datetime | None:
 
 def went_on(stream: JobView, now: datetime) -> str | None:
     """What is told of a stream that paused until now, beside whether it waits or was admitted."""
-    if stream.phase is not Phase.PAUSED or not stream.status.attempts:
+    if (
+        stream.phase not in (Phase.PAUSED, Phase.PENDING)
+        or not stream.status.pause
+        or not stream.status.attempts
+    ):
         return None
     stopped_at = stream.status.attempts[-1].ended_at or now
     return f"its pause is over after {max(0.0, (now - stopped_at).total_seconds()):.1f} s"

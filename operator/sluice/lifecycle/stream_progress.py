@@ -82,6 +82,14 @@ def _lag(lag: StreamLag) -> str:
 
 
 def _time(at: datetime, now: datetime | None) -> str:
-    at = at.astimezone(UTC)
-    is_today = now is not None and at.date() == now.astimezone(UTC).date()
+    at = _in_utc(at)
+    is_today = now is not None and at.date() == _in_utc(now).date()
     return f"{at:%H:%M:%S} UTC" if is_today else f"{at:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _in_utc(at: datetime) -> datetime:
+    """At the ends of the calendar, where no driver is and whoever may write statuses may put it, a moment has no time in UTC."""
+    try:
+        return at.astimezone(UTC)
+    except OverflowError:
+        return at.replace(tzinfo=UTC)

@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from sluice.api.job_status import LastCommit, StreamLag, StreamProgress
 from sluice.lifecycle.stream_progress import (
     got_anywhere,
@@ -73,6 +75,14 @@ def test_the_time_at_which_it_was_read_is_no_news() -> None:
 
 def _told(said: StreamProgress) -> str:
     return in_words(said.model_copy(update={"told_at": datetime(2026, 11, 19, 11, tzinfo=UTC)}))
+
+
+@pytest.mark.parametrize("at", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00"])
+def test_a_moment_that_somebody_wrote_at_the_ends_of_the_calendar_is_told_as_well(at: str) -> None:
+    moment = datetime.fromisoformat(at)
+    forged = BATCH.model_copy(update={"batch_at": moment, "idle_since": moment, "told_at": moment})
+    assert in_words(forged).startswith("nothing to do since ")
+    assert "batch 17 ended at " in in_words(forged)
 
 
 def test_it_is_told_in_words() -> None:
