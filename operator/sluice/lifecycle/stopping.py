@@ -16,6 +16,7 @@ TOLD_AGAIN = timedelta(hours=1)
 _NEXT = {
     PauseReason.YIELDS: "pauses",
     PauseReason.SPEC_CHANGED: "stops, and goes on as its spec says now,",
+    PauseReason.UNDERSTOOD_OTHERWISE: "stops, and goes on once it is admitted again,",
     PauseReason.SUSPENDED: "stops",
 }
 

@@ -83,6 +83,7 @@ def test_a_driver_is_told_once() -> None:
         (PauseReason.YIELDS, False, 0, "it pauses once the batch that is under way has ended", "at once"),
         (PauseReason.YIELDS, True, 0, "it pauses at once, as it has nothing to do", "batch that is"),
         (PauseReason.SPEC_CHANGED, False, 0, "it stops, and goes on as its spec says now, once", "pauses"),
+        (PauseReason.UNDERSTOOD_OTHERWISE, False, 0, "once it is admitted again, once the", "pauses"),
         (PauseReason.SUSPENDED, True, 0, "it stops at once", "pauses"),
         (PauseReason.YIELDS, False, 1, "nobody ends it for it; who waits for it goes on waiting", "its pod"),
         (PauseReason.SPEC_CHANGED, False, 1, "a batch may take as long as that", "who waits"),
