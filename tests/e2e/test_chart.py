@@ -4,14 +4,15 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from deltalake import DeltaTable
+from arro3.core import Array, DataType, Table
+from deltalake import DeltaTable, QueryBuilder, write_deltalake
 
 from cluster.cluster import Cluster
 from devenv.images import ENGINE, OPERATOR, REDIS, Image, ensure_images
@@ -21,6 +22,7 @@ from e2e.conftest import CRDS, REAL_OPERATOR
 from e2e.installed import (
     ENGINE_CHART,
     INSTANCE,
+    JOB_SECONDS,
     NAMESPACE,
     NEXT_COLUMN,
     RELEASE,
@@ -154,6 +156,44 @@ def test_a_job_that_is_deleted_while_it_runs_leaves_nothing_and_holds_nobody(ins
     installed.succeeds("after-deleted")
 
 
+def test_a_stream_pauses_for_a_change_of_its_table_goes_on_from_its_checkpoint_and_is_deleted(
+    installed: Team, lake: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its driver reads its own pod and tells its progress there by the rights that the chart gives its account."""
+    raw, written = lake / "lake" / "raw", lake / "lake" / "streamed"
+    write_deltalake(raw, _of(range(5)))
+    installed.apply(_stream("streams", "raw", "streamed"))
+    _has_rows(installed, "streams", written, range(5))
+    eventually(
+        lambda: installed.job("streams")["status"].get("reason") == "Streaming",
+        "it is known that the stream works",
+        seconds=GONE_SECONDS,
+        show=lambda: installed.told("streams"),
+    )
+    installed.apply(job("alters", "ALTER TABLE delta.`/lake/streamed` ADD COLUMNS (note STRING)"))
+    installed.until("streams", "Paused")
+    shown = [_shown(installed)]
+    write_deltalake(raw, _of(range(5, 10)), mode="append")
+    altered = installed.succeeds("alters")["status"]
+    shown.append(_shown(installed))
+    _has_rows(installed, "streams", written, range(10))
+    shown.append(_shown(installed))
+    first, second = installed.job("streams")["status"]["attempts"]
+    assert (first["outcome"], first["pause"]["reason"], first["exitCode"]) == ("Paused", "Yields", 0)
+    assert "outcome" not in second
+    assert [len(altered["attempts"]), "exception" in altered["attempts"][0]] == [1, False]
+    assert _moment(second["grantedAt"]) >= _moment(altered["attempts"][0]["endedAt"])
+    assert [field.name for field in DeltaTable(written).schema().fields] == ["id", "note"]
+    log = installed.kubectl("logs", first["driver"]["pod"])
+    assert "asked to stop after the batch under way" in log
+    with capsys.disabled():
+        sys.stdout.write("\n".join(["", *shown]))
+        sys.stdout.write(installed.kubectl("describe", "deltawritejob", "streams"))
+    installed.kubectl("delete", "deltawritejob", "streams", "alters", "--timeout=120s")
+    _nothing_holds(installed)
+    assert _rows(written) == list(range(10))
+
+
 def test_a_job_runs_on_through_an_upgrade_and_a_rollback_with_other_definitions(
     installed: Team, tmp_path: Path
 ) -> None:
@@ -206,6 +246,43 @@ def _slow(name: str) -> Json:
     """A job whose driver lives long enough to be met."""
     rows = "SELECT a.id, 'slow', DATE '2026-11-18' FROM range(20000) a, range(20000) b WHERE hash(a.id, b.id) = 0"
     return job(name, f"INSERT INTO delta.`/lake/orders` {rows}")
+
+
+def _stream(name: str, source: str, table: str) -> Json:
+    stream = {
+        "source": {"format": "delta", "path": f"/lake/{source}"},
+        "table": {"path": f"/lake/{table}"},
+        "checkpoint": f"/lake/_checkpoints/{name}",
+        "trigger": {"processingTime": "1 second"},
+        "yield": "Metadata",
+    }
+    return job(name, "") | {"spec": {"stream": stream}}
+
+
+def _of(ids: Iterable[int]) -> Table:
+    return Table({"id": Array(list(ids), DataType.int64())})
+
+
+def _has_rows(team: Team, name: str, table: Path, ids: Iterable[int]) -> None:
+    eventually(
+        lambda: _rows(table) == list(ids),
+        f"{table} has each row once",
+        seconds=JOB_SECONDS,
+        pause=0.5,
+        show=lambda: f"{_rows(table)}\n{team.told(name)}",
+    )
+
+
+def _rows(table: Path) -> list[int]:
+    if not DeltaTable.is_deltatable(str(table)):
+        return []
+    read = QueryBuilder().register("t", DeltaTable(table)).execute("SELECT id FROM t ORDER BY id")
+    ids: list[int] = read.read_all().column("id").to_pylist()
+    return ids
+
+
+def _shown(team: Team) -> str:
+    return team.kubectl("get", "deltawritejob", "streams", "alters", "-o", "wide")
 
 
 def _nothing_holds(team: Team) -> None:
