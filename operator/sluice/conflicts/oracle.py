@@ -17,7 +17,7 @@ OTHER_TABLES = Verdict(Level.NEVER, "other-tables", "they have no table in commo
 NOT_KNOWN = Verdict(
     Level.MAY,
     "not-known",
-    "it is no longer known what it does there: it was edited or deleted after it began, or it cannot be read",
+    "it is no longer known what it does there: it has just ended, it was edited or deleted after it began, or it cannot be read",
 )
 SAME_RUN = Verdict(
     Level.WILL,
