@@ -13,6 +13,7 @@ from devenv.cluster_tools import ensure_cluster_tools, ensure_container_programs
 from devenv.errors import DevError
 from devenv.images import ensure_images
 from devenv.jars import SPARK35
+from devenv.kafka import ensure_kafka_broker
 from devenv.kubernetes_binaries import HELM, KUBECTL
 from devenv.local_stack import LocalStack
 from devenv.processes import stop_everything
@@ -22,6 +23,7 @@ from devenv.toolchain import (
     ensure_aws_jars,
     ensure_control_plane_tools,
     ensure_jvm_options,
+    ensure_kafka_connector,
     ensure_spark,
     ensure_spark35,
     ensure_stack_tools,
@@ -72,6 +74,13 @@ def _s3_variables(cache: Cache) -> Variables:
     }
 
 
+def _kafka_variables(cache: Cache) -> Variables:
+    return {
+        "SLUICE_KAFKA_CONNECTOR": ",".join(map(str, ensure_kafka_connector(cache))),
+        "SLUICE_KAFKA_BROKER": ensure_kafka_broker(cache),
+    }
+
+
 def _control_plane_variables(cache: Cache) -> Variables:
     ensure_control_plane_tools(cache)
     return {}
@@ -98,6 +107,7 @@ NEEDS: Mapping[str, Callable[[Cache], Variables]] = {
     "spark": _spark_variables,
     "spark35": _spark35_variables,
     "s3": _s3_variables,
+    "kafka": _kafka_variables,
     "control-plane": _control_plane_variables,
     "stack": _stack_variables,
     "cluster": _cluster_variables,

@@ -67,6 +67,10 @@ SPARK42 = SparkPair("main", Package("delta-spark42", "spark.jars.packages"))
 SPARK35 = SparkPair("spark35", Package("delta-spark35", "spark.jars.packages", "3.5", "spark35"))
 AWS = Package("aws-spark42", "spark.sluice.store.aws")
 """Hadoop's `s3a:`, for Spark 4.2."""
+KAFKA = Package("kafka-spark42", "spark.sluice.source.kafka")
+"""By what Spark 4.2 reads Kafka."""
+KAFKA_BROKER = Package("kafka-broker", "spark.sluice.test.kafka")
+"""A Kafka that tests read from; it runs with Spark's own jars beside these."""
 ECLIPSE_COMPILER = Package("ecj", "spark.sluice.compiler")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from devenv import class_archive, kubernetes_binaries
 from devenv.cache import Cache
 from devenv.errors import DevError
-from devenv.jars import AWS, SPARK35, SPARK42, SparkPair, ensure_jars
+from devenv.jars import AWS, KAFKA, SPARK35, SPARK42, SparkPair, ensure_jars
 from devenv.java import Java, ensure_java
 from devenv.kubernetes_binaries import APISERVER, CONTROLLERS, ETCD, KUBECTL, Build
 from devenv.logstore import ensure_logstore
@@ -92,6 +92,11 @@ def ensure_spark35(store: Cache) -> SparkTools:
 def ensure_aws_jars(store: Cache) -> tuple[Path, ...]:
     """What Spark 4.2 needs beside its other jars for `s3a:`."""
     return ensure_jars(store, AWS, ensure_java(store))
+
+
+def ensure_kafka_connector(store: Cache) -> tuple[Path, ...]:
+    """What Spark 4.2 needs beside its other jars to read Kafka."""
+    return ensure_jars(store, KAFKA, ensure_java(store))
 
 
 def ensure_jvm_options(store: Cache, spark: SparkTools) -> str:

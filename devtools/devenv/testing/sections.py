@@ -64,7 +64,7 @@ def all_sections() -> tuple[Section, ...]:
         _pytest(
             *("runner", "tests/integration/runner"),
             about="the driver program and the LogStores on real Spark",
-            needs=(*SPARK, "s3"),
+            needs=(*SPARK, "s3", "kafka"),
             cpu_minutes=20.5,
             runs_again=True,
         ),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,8 +13,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from integration.runner.freezing import wait_for
-from integration.runner.jobs import Document, arguments, at, place, plan
+from integration.runner.freezing import Freeze, wait_for
+from integration.runner.jobs import Document, Driver, arguments, at, class_path, place, plan, submit
 from sluice_runner import streams
 from sluice_runner.plan import Stream, decode
 from sluice_runner.result import encode
@@ -20,6 +22,12 @@ from sluice_runner.stopping import Stop
 from sluice_runner.work import Progress
 
 ONCE: Document = {"availableNow": True}
+DRIVER_SETTINGS: Mapping[str, str] = {
+    "spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore",
+    "spark.driver.extraClassPath": class_path(),
+    "spark.driver.memory": "512m",
+}
+"""Of a driver as a process of its own."""
 
 
 def stream_of(
@@ -92,6 +100,24 @@ def running(spark: SparkSession, document: Document) -> Iterator[Running]:
     finally:
         one.stop.ask()
         one.result()
+
+
+@contextmanager
+def driver_held_at_its_commit(
+    folder: Path, freezes: Path, document: Document, settings: Mapping[str, str] | None = None
+) -> Iterator[tuple[Driver, Freeze]]:
+    """A driver whose first commit has written its files, and doesn't come into the log until that is let go."""
+    freeze = Freeze(freezes, str(document["runKey"]))
+    own = {**DRIVER_SETTINGS, "spark.hadoop.sluice.test.freezeDir": str(freezes), **(settings or {})}
+    driver = submit(folder, document, own)
+    try:
+        wait_for(lambda: freeze.is_reached() or driver.process.poll() is not None, "the driver's commit")
+        assert freeze.is_reached(), (folder / "stderr").read_text()[-4000:]
+        yield driver, freeze
+    finally:
+        if driver.process.poll() is None:
+            os.killpg(driver.process.pid, signal.SIGKILL)
+            driver.process.communicate()
 
 
 def add(spark: SparkSession, table: Path, *ids: int) -> None:

@@ -5,22 +5,21 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from integration.runner.freezing import Freeze, wait_for
-from integration.runner.jobs import Document, Driver, at, class_path, place, submit
-from integration.runner.streaming import add, ids, run_stream, running, stream_of
+from integration.runner.jobs import Document, Driver, at, place
+from integration.runner.streaming import (
+    add,
+    driver_held_at_its_commit,
+    ids,
+    run_stream,
+    running,
+    stream_of,
+)
 
-SETTINGS = {
-    "spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore",
-    "spark.driver.extraClassPath": class_path(),
-    "spark.driver.memory": "512m",
-}
 EACH_SECOND = {"processingTime": "1 second"}
 
 
@@ -29,23 +28,6 @@ def target(spark: SparkSession, tmp_path: Path) -> Path:
     path = tmp_path / "copy"
     spark.sql(f"CREATE TABLE {at(path)} (id BIGINT, date DATE, item STRING) USING delta")
     return path
-
-
-@contextmanager
-def driver_held_at_its_commit(
-    folder: Path, freezes: Path, document: Document
-) -> Iterator[tuple[Driver, Freeze]]:
-    """A driver whose first commit has written its files, and doesn't come into the log until that is let go."""
-    freeze = Freeze(freezes, str(document["runKey"]))
-    driver = submit(folder, document, {**SETTINGS, "spark.hadoop.sluice.test.freezeDir": str(freezes)})
-    try:
-        wait_for(lambda: freeze.is_reached() or driver.process.poll() is not None, "the driver's commit")
-        assert freeze.is_reached(), (folder / "stderr").read_text()[-4000:]
-        yield driver, freeze
-    finally:
-        if driver.process.poll() is None:
-            os.killpg(driver.process.pid, signal.SIGKILL)
-            driver.process.communicate()
 
 
 def python_of(driver: Driver) -> int:

@@ -174,7 +174,9 @@ def test_the_image_and_the_tests_fetch_the_same_jars() -> None:
     assert jars.SPARK42.delta.coordinates == "io.delta:delta-spark_4.2_2.13:4.4.0"
     assert jars.SPARK35.delta.coordinates == "io.delta:delta-spark_2.12:3.3.3"
     assert jars.ECLIPSE_COMPILER.coordinates.startswith("org.eclipse.jdt:ecj:")
-    for setting in ("spark.jars.packages", "spark.sluice.compiler", "spark.sluice.store.$store"):
+    assert jars.KAFKA.coordinates == "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0"
+    of_parts = ("spark.sluice.store.$store", "spark.sluice.source.$source")
+    for setting in ("spark.jars.packages", "spark.sluice.compiler", *of_parts):
         assert re.search(rf'coordinates "?{re.escape(setting)}"?\)', text(SPARK)), setting
 
 
@@ -193,6 +195,12 @@ def test_every_version_knows_every_store_of_the_default(version: str) -> None:
     known = {name.removeprefix("spark.sluice.store.") for name in settings if "sluice.store" in name}
     assert known == set(STORES)
     assert f'ARG STORES="{" ".join(STORES)}"\n' in text(SPARK)
+
+
+def test_the_connector_is_of_the_version_of_spark() -> None:
+    pinned = (SPARK.context / "versions" / "4.2" / "requirements.txt").read_text()
+    assert f"pyspark=={jars.KAFKA.coordinates.rpartition(':')[2]} " in pinned
+    assert 'ARG SOURCES=""\n' in text(SPARK)
 
 
 @pytest.mark.parametrize("version", ["4.2", "3.5"])
