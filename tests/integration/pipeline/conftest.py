@@ -152,6 +152,19 @@ def pipeline(
 
 
 @pytest.fixture(scope="module")
+def streaming(
+    stack: Stack, kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Pipeline]:
+    """With drivers that may ask for their pods, as streams have to."""
+    folder = tmp_path_factory.mktemp("streaming")
+    account = folder / "account"
+    runtimes = {"default": PROFILE | {"driverPod": in_cluster(account, stack.kubeconfig)}}
+    with running_pipeline(stack, kubectl, folder, namespace_of(request), runtimes, drivers=4) as running:
+        let_drivers_report(running, "streams", account)
+        yield running
+
+
+@pytest.fixture(scope="module")
 def accounts(pipeline: Pipeline) -> None:
     """An account that has the driver's Role, and one that has no rights: their files are where their drivers look."""
     let_drivers_report(pipeline, "may", pipeline.accounts["may"])

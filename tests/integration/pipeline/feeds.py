@@ -1,11 +1,14 @@
-"""Sources for streams: a folder into which rows come, as files that are there at once or not at all."""
+"""Sources for streams: a folder into which rows come, as files that are there at once or not at all; and what became of them."""
 
 from __future__ import annotations
 
 import json
 import threading
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from deltalake import DeltaTable, QueryBuilder
 
 from sluice.api.base import Json
 
@@ -52,3 +55,14 @@ class Feed:
         self._stopped.set()
         if self._thread is not None:
             self._thread.join()
+
+
+def rows_in(table: Path) -> Counter[tuple[int, str]]:
+    """What the feeds' rows have become; nothing as long as there is no table."""
+    if not DeltaTable.is_deltatable(str(table)):
+        return Counter()
+    read = QueryBuilder().register("t", DeltaTable(table)).execute("SELECT id, who FROM t")
+    found: Counter[tuple[int, str]] = Counter()
+    for batch in read:
+        found.update(zip(batch.column("id").to_pylist(), batch.column("who").to_pylist(), strict=True))
+    return found

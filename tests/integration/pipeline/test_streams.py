@@ -8,29 +8,18 @@ from __future__ import annotations
 import json
 import os
 import signal
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
 import pytest
-from deltalake import DeltaTable, QueryBuilder, write_deltalake
+from deltalake import DeltaTable, write_deltalake
 
-from devenv.stack import Stack
-from integration.conftest import Kubectl
-from integration.pipeline.conftest import (
-    PATIENCE_SECONDS,
-    PROFILE,
-    Pipeline,
-    in_cluster,
-    let_drivers_report,
-    namespace_of,
-    running_pipeline,
-)
-from integration.pipeline.feeds import Feed
+from integration.pipeline.conftest import PATIENCE_SECONDS, Pipeline
+from integration.pipeline.feeds import Feed, rows_in
 from integration.pipeline.foreign import rows
+from integration.waiting import eventually
 from sluice.api.base import Json
 
 pytestmark = pytest.mark.timeout(1500)
@@ -41,18 +30,6 @@ TRIGGER = {"processingTime": "1 second"}
 ROUNDS, MANY_ROUNDS = 5, 50
 RESUMES_WITHIN = 5.0
 """Seconds from the end of what a stream has paused for until it is granted again."""
-
-
-@pytest.fixture(scope="module")
-def streaming(
-    stack: Stack, kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> Iterator[Pipeline]:
-    folder = tmp_path_factory.mktemp("streaming")
-    account = folder / "account"
-    runtimes = {"default": PROFILE | {"driverPod": in_cluster(account, stack.kubeconfig)}}
-    with running_pipeline(stack, kubectl, folder, namespace_of(request), runtimes, drivers=4) as running:
-        let_drivers_report(running, "streams", account)
-        yield running
 
 
 class Streams:
@@ -94,9 +71,14 @@ class Streams:
     def _until_all_is_in(self, table: str) -> None:
         def told() -> str:
             statuses = {name: self.pipeline.status(name) for name in self.names}
-            return f"{table} has {_rows(self.pipeline, table)} of {self.given}: {statuses}"
+            return f"{rows_in(self.pipeline.lake / table)} of {self.given}: {statuses}"
 
-        _eventually(lambda: _rows(self.pipeline, table) == self.given, told)
+        eventually(
+            lambda: rows_in(self.pipeline.lake / table) == self.given,
+            f"{table} has each row once",
+            seconds=PATIENCE_SECONDS,
+            show=told,
+        )
 
     def attempts(self) -> list[Json]:
         return [attempt for name in self.names for attempt in self.pipeline.status(name)["attempts"]]
@@ -144,11 +126,17 @@ def test_a_killed_driver_s_batch_is_done_once(streaming: Pipeline, streams: Stre
     feed = streams.feeds[0]
     before = len(streaming.status(feed.name)["attempts"])
     feed.go_on(0.2)
-    _eventually(lambda: _rows(streaming, "events").total() >= streams.given.total() - 5, lambda: "no batches")
+    eventually(
+        lambda: rows_in(streaming.lake / "events").total() >= streams.given.total() - 5,
+        "batches keep up with what is given",
+        seconds=PATIENCE_SECONDS,
+    )
     os.kill(streaming.driver(feed.name).pid, signal.SIGKILL)
-    _eventually(
+    eventually(
         lambda: len(streaming.status(feed.name)["attempts"]) > before,
-        lambda: f"{streaming.status(feed.name)}",
+        "there is another attempt",
+        seconds=PATIENCE_SECONDS,
+        show=lambda: streaming.status(feed.name),
     )
     feed.stop()
     streams.until_all_is_there()
@@ -181,8 +169,13 @@ def test_what_would_break_a_reader_waits_and_says_how_the_reader_could_live_with
     streaming: Pipeline, streams: Streams
 ) -> None:
     streaming.apply("erase", {"sql": f"DELETE FROM {streaming.table('events')} WHERE id = 1"})
-    _eventually(lambda: streaming.status("erase").get("blockedBy"), lambda: f"{streaming.status('erase')}")
-    [by_reader] = [one for one in streaming.status("erase")["blockedBy"] if one["job"].endswith("/reader")]
+    blockers = eventually(
+        lambda: streaming.status("erase").get("blockedBy"),
+        "it waits",
+        seconds=PATIENCE_SECONDS,
+        show=lambda: streaming.status("erase"),
+    )
+    [by_reader] = [one for one in blockers if one["job"].endswith("/reader")]
     assert by_reader["rule"] == "streamed-rows"
     assert "skipChangeCommits" in by_reader["advice"]
     assert streaming.kubectl("delete", "deltawritejob", "erase", "-n", streaming.namespace).returncode == 0
@@ -192,6 +185,7 @@ def test_what_would_break_a_reader_waits_and_says_how_the_reader_could_live_with
         assert gone.returncode == 0
 
 
+@pytest.mark.timeout(7200)
 def test_a_merge_of_each_batch_beside_optimize_loses_to_none(
     streaming: Pipeline, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -221,9 +215,11 @@ def test_a_merge_of_each_batch_beside_optimize_loses_to_none(
         told_of |= _attempts_by_number(streaming, "upsert")
     feed.stop()
     expected = Counter([(-1, "first"), *((number, "merged") for number in feed.given)])
-    _eventually(
-        lambda: _rows(streaming, "merged") == expected,
-        lambda: f"{streaming.status('upsert')}: {_rows(streaming, 'merged')}",
+    eventually(
+        lambda: rows_in(merged) == expected,
+        "each row is merged once",
+        seconds=PATIENCE_SECONDS,
+        show=lambda: f"{streaming.status('upsert')}: {rows_in(merged)}",
     )
     told_of |= _attempts_by_number(streaming, "upsert")
     attempts = [told_of[number] for number in sorted(told_of)]
@@ -262,17 +258,6 @@ def _each_had_a_turn(pipeline: Pipeline, names: tuple[str, ...]) -> None:
         pipeline.until(name, "Running")
 
 
-def _rows(pipeline: Pipeline, table: str) -> Counter[tuple[int, str]]:
-    path = pipeline.lake / table
-    if not DeltaTable.is_deltatable(str(path)):
-        return Counter()
-    read = QueryBuilder().register("t", DeltaTable(path)).execute("SELECT id, who FROM t")
-    found: Counter[tuple[int, str]] = Counter()
-    for batch in read:
-        found.update(zip(batch.column("id").to_pylist(), batch.column("who").to_pylist(), strict=True))
-    return found
-
-
 def _pause(pipeline: Pipeline, name: str, waiter: Json, attempts: list[Json], title: str) -> str:
     """What a pause went to: the stream's last attempt before the waiter's, and its first after it."""
     of_waiter = waiter["attempts"][-1]
@@ -306,10 +291,3 @@ def _resumed_after(waiter: Json, attempts: list[Json]) -> float:
 
 def _at(text: str) -> float:
     return datetime.fromisoformat(text).timestamp()
-
-
-def _eventually(holds: Callable[[], Any], told: Callable[[], str]) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not holds():
-        assert time.monotonic() < deadline, told()
-        time.sleep(0.5)
