@@ -253,6 +253,15 @@ class StreamLag(Model):
     """Rows that are still to be read, such as Kafka's records."""
 
 
+class ReplacedCheckpoint(Model):
+    """How far a stream had come by a checkpoint that it has no longer."""
+
+    query_id: ShortText
+    """Id of the query, which that checkpoint kept."""
+    batch: Count
+    """Number of the last batch that was known to have ended."""
+
+
 class StreamProgress(Model):
     """How far a stream has come, as its driver said last."""
 
@@ -274,6 +283,9 @@ class StreamProgress(Model):
     """How far it is behind its source. Absent: the source does not tell."""
     last_commit: LastCommit | None = None
     """The last commit of it."""
+    replaced: ReplacedCheckpoint | None = None
+    """Somebody has emptied or replaced the checkpoint of this very job, the last time after this batch: what had been read before
+    is read and written again, as far as the source still has it."""
     attempt: Annotated[Int32, Field(ge=1)] | None = None
     """Number of the attempt whose driver said so; what it has not said yet is from those before it."""
     told_at: datetime | None = None

@@ -381,6 +381,10 @@ class EventReason(_Word):
         "PauseNotHeeded",
         "Of a stream, and of who waits for it: it was asked to stop at a batch boundary long ago, and goes on.",
     )
+    CHECKPOINT_REPLACED = (
+        "CheckpointReplaced",
+        "Of a stream: somebody has emptied or replaced its checkpoint, so that it writes anew what it had written before.",
+    )
     PAUSE_ASKED = "PauseAsked", "The streams in its way were asked to pause for it; the message names them."
     PAUSE_EXCEEDED = (
         "PauseExceeded",

@@ -190,7 +190,13 @@ class Attempts:
         if not_heeded is not None:
             await self.events.tell(job, not_heeded.reason, not_heeded.message, warning=True)
             await self._tell_those_it_is_for(job, attempt)
+        await self._tell_of_its_checkpoint(job, step.change.stream)
         await self._tell_what_is_beside(job, evidence)
+
+    async def _tell_of_its_checkpoint(self, job: JobView, stream: StreamProgress | None) -> None:
+        replaced = telling.checkpoint_replaced(job.status.stream, stream)
+        if replaced is not None:
+            await self.events.tell(job, replaced.reason, replaced.message, warning=True)
 
     async def _tell_those_it_is_for(self, stream: JobView, attempt: Attempt) -> None:
         """Tells who waits for a stream that goes on though it was asked to stop."""
@@ -263,6 +269,7 @@ class Attempts:
         self.figures.ended(job, ended)
         if cause is not None:
             self.figures.retried(cause)
+        await self._tell_of_its_checkpoint(job, progress)
         await self.events.tell(job, told.reason, told.message, warning=told.is_warning)
         if said is not None and said.is_held is False:
             await self.events.tell(job, EventReason.FOOTPRINT_STRAYED, said.message, warning=True)

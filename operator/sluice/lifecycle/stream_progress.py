@@ -6,7 +6,7 @@ is killed says nothing any more. So what was known stays until another word repl
 
 from datetime import UTC, datetime
 
-from sluice.api.job_status import StreamLag, StreamProgress
+from sluice.api.job_status import ReplacedCheckpoint, StreamLag, StreamProgress
 
 GOES_ON = "it goes on from its checkpoint"
 
@@ -21,9 +21,12 @@ def put_together(
     what arrives late takes nothing back."""
     if known is not None and known.attempt == attempt and _is_older(said, known):
         said = known
-    news = said.model_copy(update={"attempt": attempt, "told_at": now})
-    if known is None or _is_of_another_query(said, known):
+    replaced = None if known is None else known.replaced
+    news = said.model_copy(update={"attempt": attempt, "told_at": now, "replaced": replaced})
+    if known is None:
         return news
+    if _is_of_another_query(said, known):
+        return news.model_copy(update={"replaced": _last_of(known) or replaced})
     update = {"query_id": said.query_id or known.query_id}
     if said.batch is None:
         update |= {field: getattr(known, field) for field in _LAST_BATCH}
@@ -33,6 +36,13 @@ def put_together(
 def _is_of_another_query(said: StreamProgress, known: StreamProgress) -> bool:
     """Whether somebody has replaced the checkpoint, so that batches are counted anew."""
     return None not in (said.query_id, known.query_id) and said.query_id != known.query_id
+
+
+def _last_of(known: StreamProgress) -> ReplacedCheckpoint | None:
+    """What is known of the query that is gone; nothing if no batch of it had ended: then nothing is done twice."""
+    if known.query_id is None or known.batch is None:
+        return None
+    return ReplacedCheckpoint(query_id=known.query_id, batch=known.batch)
 
 
 def _is_older(said: StreamProgress, known: StreamProgress) -> bool:
@@ -63,7 +73,15 @@ def in_words(said: StreamProgress | None) -> str:
     batch = _batch(said, at)
     idle = f"nothing to do since {_time(said.idle_since, at)}" if said.idle_since is not None else ""
     lag = _lag(said.lag) if said.lag is not None and not idle else ""
-    return "; ".join(filter(None, (idle, batch, lag)))
+    replaced = in_words_of_replaced(said.replaced) if said.replaced is not None else ""
+    return "; ".join(filter(None, (idle, batch, lag, replaced)))
+
+
+def in_words_of_replaced(replaced: ReplacedCheckpoint) -> str:
+    return (
+        f"its checkpoint was emptied or replaced after batch {replaced.batch} of the query {replaced.query_id}, so that what it "
+        "had read before is read and written again"
+    )
 
 
 def _batch(said: StreamProgress, at: datetime | None) -> str:

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
-from sluice.api.job_status import Attempt, DeltaWriteJobStatus, Phase
+from sluice.api.job_status import Attempt, DeltaWriteJobStatus, Phase, StreamProgress
 from sluice.api.reasons import CONFLICTS, EventReason, Reason
 from sluice.lifecycle.stopping import why_it_pauses
+from sluice.lifecycle.stream_progress import in_words_of_replaced
 
 _OF_THEIR_OWN = {
     Reason.TIMED_OUT: EventReason.TIMED_OUT,
@@ -63,6 +64,18 @@ def pause_not_heeded(before: DeltaWriteJobStatus, reason: Reason, message: str) 
     if reason is not Reason.PAUSE_NOT_HEEDED or message == before.message:
         return None
     return Told(EventReason.PAUSE_NOT_HEEDED, message, is_warning=True)
+
+
+def checkpoint_replaced(before: StreamProgress | None, after: StreamProgress | None) -> Told | None:
+    """Returns the Event of a stream that goes on by another checkpoint than the one that it had."""
+    replaced = after.replaced if after is not None else None
+    if replaced is None or (before is not None and before.replaced == replaced):
+        return None
+    message = (
+        f"{in_words_of_replaced(replaced)}: if that isn't wanted, suspend the job, put the checkpoint back, or take out of its "
+        "tables what they have twice, and resume it"
+    )
+    return Told(EventReason.CHECKPOINT_REPLACED, message, is_warning=True)
 
 
 def _rule_and_advice(attempt: Attempt | None) -> str:

@@ -4,7 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from sluice.api.job_status import LastCommit, StreamLag, StreamProgress
+from sluice.api.job_status import LastCommit, ReplacedCheckpoint, StreamLag, StreamProgress
+from sluice.api.reasons import EventReason
+from sluice.lifecycle import telling
 from sluice.lifecycle.stream_progress import (
     got_anywhere,
     in_words,
@@ -45,6 +47,35 @@ def test_another_query_counts_its_batches_anew() -> None:
     known = put_together(None, BATCH, 1, NOW)
     other = put_together(known, progress(queryId="other"), 2, LATER)
     assert (other.query_id, other.batch) == ("other", None)
+
+
+def test_that_its_checkpoint_was_replaced_is_told_once_and_stays_said() -> None:
+    """It writes anew what it had written before, and nobody else would tell."""
+    known = put_together(None, BATCH, 1, NOW)
+    other = put_together(known, progress(queryId="other"), 2, LATER)
+    assert other.replaced == ReplacedCheckpoint(query_id="9c2b", batch=17)
+    told = telling.checkpoint_replaced(known, other)
+    assert told is not None
+    assert (told.reason, told.is_warning) == (EventReason.CHECKPOINT_REPLACED, True)
+    assert "after batch 17 of the query 9c2b" in told.message
+    later = put_together(other, progress(queryId="other", batch=0, batches=1), 2, LATER)
+    assert telling.checkpoint_replaced(other, later) is None
+    assert "its checkpoint was emptied or replaced after batch 17" in in_words(later)
+    once_more = put_together(later, progress(queryId="third"), 3, LATER)
+    assert once_more.replaced == ReplacedCheckpoint(query_id="other", batch=0)
+    assert telling.checkpoint_replaced(later, once_more) is not None
+
+
+def test_nothing_is_done_twice_by_a_new_checkpoint_where_no_batch_had_ended() -> None:
+    begun = put_together(None, progress(), 1, NOW)
+    assert put_together(begun, progress(queryId="other"), 2, LATER).replaced is None
+
+
+def test_no_driver_says_itself_that_its_checkpoint_was_replaced() -> None:
+    claimed = BATCH.model_copy(update={"replaced": ReplacedCheckpoint(query_id="x", batch=1)})
+    known = put_together(None, claimed, 1, NOW)
+    assert known.replaced is None
+    assert put_together(known, claimed, 1, LATER).replaced is None
 
 
 def test_a_query_that_has_no_id_yet_keeps_the_known_one() -> None:
