@@ -148,7 +148,11 @@ def _tables(job: JobView, attempt: Attempt) -> tuple[list[TableKey], str | None]
     if len(job.status.footprint) >= MAX_FOOTPRINTS:
         try:
             more = [table.table for table in job.footprint.tables]
-            unknown = None if job.hashes.are(attempt.hash) else f"{_MORE_TABLES}: {job.hashes.how_changed(attempt.hash)}"
+            unknown = (
+                None
+                if job.hashes.are(attempt.hash)
+                else f"{_MORE_TABLES}: {job.hashes.how_changed(attempt.hash)}"
+            )
         except NotUnderstoodError as error:
             unknown = f"{_MORE_TABLES}: {error}"
     return list(dict.fromkeys((*shown, *more))), unknown

@@ -12,6 +12,7 @@ from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.model import EVERYTHING, Follows, Metadata, TableFootprint
 from sluice.footprint.queries.reads import Reads, reads_of
 from sluice.footprint.queries.rows import surely_some
+from sluice.footprint.queries.streaming import unstreamed
 from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources, files_at
 from sluice.footprint.sql.naming import key_of, key_of_source_at
 from sluice.footprint.sql.parameters import text_of
@@ -79,6 +80,8 @@ def streamed(stream: Stream, texts: Texts, around: Surroundings) -> Script:
     if stream.table is None:
         raise NotUnderstoodError("spec.stream needs table or sql")
     query = _query(stream.query or _ALL_OF_IT, "spec.stream.query", texts)
+    if query is not None:
+        _refuse_what_spark_never_streams(query, around)
     statement = Statement(number=1, text="", line=1, tokens=())
     reading = Reading(statement, key_of(stream.table), around, field="spec.stream")
     reads = _read_by_query(query, reading)
@@ -95,6 +98,16 @@ def streamed(stream: Stream, texts: Texts, around: Surroundings) -> Script:
         creates=_may_create(reading),
     )
     return Script(around, (found,))
+
+
+def _refuse_what_spark_never_streams(query: exp.Expr, around: Surroundings) -> None:
+    if not around.settings.checks_streams:
+        return
+    found = unstreamed(query, case_sensitive=around.settings.session.case_sensitive)
+    if found is not None:
+        raise NotUnderstoodError(
+            f"spec.stream.query: Spark refuses {found.what} in a stream: {found.instead}"
+        )
 
 
 def streamed_tables(stream: Stream) -> tuple[TableKey, ...]:

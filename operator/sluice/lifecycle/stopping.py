@@ -22,8 +22,8 @@ _NEXT = {
 
 _WHY = {
     PauseReason.SPEC_CHANGED: "its spec was changed, and it goes on as that says now",
-    PauseReason.UNDERSTOOD_OTHERWISE: "Sluice, or its runtime profile, is another since it began, by which it touches something else "
-    "than it was admitted for; it goes on once it is admitted for that",
+    PauseReason.UNDERSTOOD_OTHERWISE: "Sluice, or its runtime profile, is another since it began, by which it touches something "
+    "else than it was admitted for; it goes on once it is admitted for that",
     PauseReason.SUSPENDED: "spec.admission.suspend holds it back",
 }
 

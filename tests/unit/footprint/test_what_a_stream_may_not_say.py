@@ -9,12 +9,18 @@ from sluice.conflicts.stores_and_runs import may_share_a_checkpoint
 from sluice.footprint import JobFootprint, NotUnderstoodError, footprint_of
 from sluice.tables import Names, key_of_name, key_of_path
 from sluice.tables.names import names_of
+from unit.footprint.streamed_queries import REFUSED, RUN
 
+TO_TABLE = {"table": {"path": "/lake/t"}}
 DECLARED = [{"table": {"path": "/lake/t"}, "operation": "Merge"}]
 
 
-def footprint(spec: dict[str, Any], names: Names | None = None) -> JobFootprint:
-    return footprint_of(DeltaWriteJobSpec.model_validate(spec), {}, names=names, delta_version="4.4.0")
+def footprint(
+    spec: dict[str, Any], names: Names | None = None, conf: dict[str, str] | None = None
+) -> JobFootprint:
+    return footprint_of(
+        DeltaWriteJobSpec.model_validate(spec), conf or {}, names=names, delta_version="4.4.0"
+    )
 
 
 def stream(**more: Any) -> dict[str, Any]:
@@ -176,3 +182,28 @@ def test_a_stream_holds_its_checkpoint_whatever_is_declared_of_it(declared: dict
     found = footprint(spec).tables[0]
     assert found.checkpoint == key_of_path("/checkpoints/t").text
     assert may_share_a_checkpoint(found, footprint(stream(table={"path": "/lake/t"})).tables[0])
+
+
+@pytest.mark.parametrize("query", RUN)
+def test_a_query_that_spark_streams_is_understood(query: str) -> None:
+    assert footprint(stream(query=query, **TO_TABLE)).keys == (key_of_path("/lake/t"),)
+
+
+@pytest.mark.parametrize("query", REFUSED)
+def test_a_query_that_spark_never_streams_is_refused_before_it_runs(query: str) -> None:
+    with pytest.raises(NotUnderstoodError, match=r"spec\.stream\.query: Spark refuses .+ in a stream: \w+"):
+        footprint(stream(query=query, **TO_TABLE))
+
+
+def test_a_query_is_left_to_spark_where_spark_is_told_not_to_look_or_where_its_footprint_is_declared() -> (
+    None
+):
+    """Who says so takes it on himself."""
+    sorted_rows = stream(query="SELECT id FROM source ORDER BY id", **TO_TABLE)
+    assert footprint(sorted_rows, conf={"spark.sql.streaming.unsupportedOperationCheck": "false"}).keys
+    assert footprint(sorted_rows | {"footprint": DECLARED}).keys
+
+
+def test_where_case_counts_nothing_is_said_of_a_name_that_may_be_another() -> None:
+    given = stream(query="SELECT id FROM SOURCE ORDER BY id", **TO_TABLE)
+    assert footprint(given, conf={"spark.sql.caseSensitive": "true"}).keys

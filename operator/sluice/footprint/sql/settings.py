@@ -74,6 +74,7 @@ _COMPACTS_WHAT_IT_WROTE = "spark.databricks.delta.autoCompact.modifiedPartitions
 _OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
 _PREVIEWS = "spark.databricks.delta.rowLevelConcurrencyPreview"
 _STORES = "spark.sql.storeAssignmentPolicy"
+_CHECKS_STREAMS = "spark.sql.streaming.unsupportedOperationCheck"
 _TIME_ZONE = "spark.sql.session.timeZone"
 
 _BOOLEAN = frozenset({"true", "false"})
@@ -249,6 +250,11 @@ class Settings:
     def stores_exactly(self) -> bool:
         """Whether a value that does not fit its column is an error, not another value."""
         return self.conf.get(_STORES, "ansi").lower() != "legacy"
+
+    @property
+    def checks_streams(self) -> bool:
+        """Whether Spark refuses queries that it does not stream, as it does unless it is told not to."""
+        return self._is(_CHECKS_STREAMS) is not False
 
     # ------------------------------------------------------------------ settings that are not understood
 
