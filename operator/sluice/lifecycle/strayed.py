@@ -39,8 +39,8 @@ class Strayed:
             if not self._jobs[one]:
                 del self._jobs[one]
 
-    def __contains__(self, spec_hash: str) -> bool:
-        return self._jobs[spec_hash] > 0
+    def __contains__(self, spec_hash: object) -> bool:
+        return spec_hash in self._jobs
 
     def __bool__(self) -> bool:
         return bool(self._by_job)
