@@ -92,6 +92,20 @@ class Design:
     tokens_survive_backup: bool = (
         True  # the clock raises the epoch, too: a restored operator uses no token again
     )
+    # Pause
+    pause_written_first: bool = True  # into the stream's status, before its driver is told to stop
+    stop_written_again: bool = True  # by whoever leads, as long as the status says so and the pod doesn't
+    stop_under_uid: bool = True  # of the attempt's own pod
+    stop_carries_epoch: bool = True
+    stop_at_boundary: bool = True  # between two batches
+    turn_first: bool = True  # a stream is asked once it has ended a batch, or found nothing to do
+    pause_proved: bool = True  # its leases go when its driver's end is proved, not when it is asked
+    paused_outcome_first: bool = True  # they go when its status tells of that end
+    resume_waits: bool = True  # until those for whom it paused have ended, or wait no more
+    resume_is_an_attempt: bool = True  # another one, with a token and a driver of its own
+    pause_bounded: bool = True
+    checkpoint_stays: bool = True  # its job's, also while that holds no lease
+    batch_ids: bool = True  # a table's log knows the batches that are done
 
 
 DESIGN = Design()

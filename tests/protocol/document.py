@@ -7,16 +7,19 @@ from protocol import mutations
 from protocol.grants import scenarios as grants
 from protocol.grants.scenarios import Grants
 from protocol.mutations import Mutation
+from protocol.pauses import scenarios as pauses
+from protocol.pauses.scenarios import Pauses
 from protocol.runs import scenarios as runs
 from protocol.runs.scenarios import Runs
 from protocol.search import CounterExample, Result
 
 PAGE = Path(__file__).parents[2] / "docs" / "protocol.md"
 
-TABLES: dict[str, tuple[Grants | Runs, ...]] = {
+TABLES: dict[str, tuple[Grants | Runs | Pauses, ...]] = {
     "grants": grants.ALL,
     "runs": runs.ALL,
-    "long": (*grants.LONG, *runs.LONG),
+    "pauses": pauses.ALL,
+    "long": (*grants.LONG, *runs.LONG, *pauses.LONG),
 }
 """The tables of scenarios, each between two comments that bear its name."""
 STEPS = "steps"
@@ -28,11 +31,11 @@ SCENARIO_HEAD = (
 STEP_HEAD = ("| step | taken out: | breaks | steps |", "| --- | --- | --- | ---: |")
 
 
-def name_cell(model: Grants | Runs) -> str:
+def name_cell(model: Grants | Runs | Pauses) -> str:
     return f"| {model.name} |"
 
 
-def scenario_row(model: Grants | Runs, result: Result) -> str:
+def scenario_row(model: Grants | Runs | Pauses, result: Result) -> str:
     """Returns a scenario's row without its duration, which differs in each run."""
     faults = ", ".join(
         f"{count} {fault.replace('_', ' ')}" for fault, count in model.budget._asdict().items() if count

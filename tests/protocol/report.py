@@ -8,11 +8,12 @@ from typing import Any
 
 from protocol import document, mutations
 from protocol.grants.scenarios import Grants
+from protocol.pauses.scenarios import Pauses
 from protocol.runs.scenarios import Runs
 from protocol.search import CounterExample, Model, Result, explore
 
 
-def scenarios(models: tuple[Grants | Runs, ...]) -> list[str]:
+def scenarios(models: tuple[Grants | Runs | Pauses, ...]) -> list[str]:
     rows = list(document.SCENARIO_HEAD)
     states, seconds = 0, 0.0
     for model in models:
@@ -30,13 +31,13 @@ def steps() -> list[str]:
     ]
 
 
-def broken(model: Grants | Runs) -> CounterExample:
+def broken(model: Grants | Runs | Pauses) -> CounterExample:
     example = searched(model).counter_example
     assert example is not None, f"nothing breaks in '{model.name}'"
     return example
 
 
-def searched(model: Grants | Runs) -> Result:
+def searched(model: Grants | Runs | Pauses) -> Result:
     searchable: Model[Any] = model
     result = explore(searchable)
     print(f"{model.name}: {result.summary}", flush=True)

@@ -6,13 +6,14 @@ from protocol.mutations.api_server import API_SERVER
 from protocol.mutations.end import END
 from protocol.mutations.grant import GRANT
 from protocol.mutations.mutation import Mutation, without
+from protocol.mutations.pause import PAUSE
 from protocol.mutations.run import FENCE_AND_RETRY
 from protocol.mutations.several import SEVERAL
 from protocol.mutations.takeover import TAKEOVER
 
 __all__ = ["ALL", "REDUNDANT", "Mutation", "without"]
 
-ALL = GRANT + TAKEOVER + AMNESIA + API_SERVER + SEVERAL + END + FENCE_AND_RETRY
+ALL = GRANT + TAKEOVER + AMNESIA + API_SERVER + SEVERAL + END + FENCE_AND_RETRY + PAUSE
 
 # Steps that nothing needs for safety or liveness: what is said for them otherwise stands in docs/protocol.md.
 REDUNDANT = (

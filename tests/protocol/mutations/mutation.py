@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from protocol.design import Design
 from protocol.grants.scenarios import Grants
+from protocol.pauses.scenarios import Pauses
 from protocol.runs.scenarios import Runs
 
 
@@ -17,15 +18,15 @@ def without(design: Design, *steps: str) -> Design:
 @dataclass(frozen=True)
 class Mutation:
     taken_out: tuple[str, ...]
-    scenario: Grants | Runs
+    scenario: Grants | Runs | Pauses
     breaks: str
     so: str  # without the step ...
     telling: tuple[str, ...]
 
     @property
-    def model(self) -> Grants | Runs:
+    def model(self) -> Grants | Runs | Pauses:
         return replace(self.scenario, design=without(self.scenario.design, *self.taken_out))
 
 
-def mutation(scenario: Grants | Runs, step: str, breaks: str, so: str, *telling: str) -> Mutation:
+def mutation(scenario: Grants | Runs | Pauses, step: str, breaks: str, so: str, *telling: str) -> Mutation:
     return Mutation(tuple(step.split()), scenario, breaks, so, telling)
