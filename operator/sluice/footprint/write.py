@@ -69,7 +69,9 @@ def streamed(stream: Stream, texts: Texts, around: Surroundings) -> Script:
     """Reads a stream: its rows are the view `source` to its query, one batch of them is the view `batch` to its statements. Only
     one of the two is there: the other name is a table's."""
     view = "source" if stream.sql is None else "batch"
-    around = replace(around, views={**around.views, view: _view(stream.source)})
+    around = replace(
+        around, views={**around.views, view: _view(stream.source)}, promised_in="spec.footprint[].writes"
+    )
     checkpoint = key_of_path(stream.checkpoint).text
     if stream.sql is not None:
         script = Script(around)

@@ -40,8 +40,9 @@ def how_to_know(table: TableKey, operation: Operation) -> str | None:
     return f"let the operator read the log of {table}, so that conditions on its partition columns can tell jobs apart"
 
 
-def how_to_promise(facts: TableFacts | None) -> str | None:
+def how_to_promise(facts: TableFacts | None, promised_in: str) -> str | None:
+    """`promised_in`: the field in which a job of its kind says it."""
     if facts is None or not facts.columns.columns:
-        return "say where its rows land: spec.writes, such as \"date = DATE '2026-11-19'\""
+        return f"say where its rows land: {promised_in}, such as \"date = DATE '2026-11-19'\""
     names = " and ".join(column.name for column in facts.columns.partition_columns)
-    return f"say where its rows land: spec.writes, a condition on {names}" if names else None
+    return f"say where its rows land: {promised_in}, a condition on {names}" if names else None

@@ -60,6 +60,8 @@ class Surroundings:
     """Whether the settings are all that the driver will have, those of its runtime profile included."""
     cautious: bool = False
     """Whether the engine may be another than open-source Delta, whose way of reading conditions was measured."""
+    promised_in: str = "spec.writes"
+    """The field in which the job may say where its rows land."""
 
     def with_view(self, name: str, query: exp.Expr, upon: Collection[str] = ()) -> "Surroundings":
         """Returns the surroundings with a new view. `upon` are views that select from one of this name."""

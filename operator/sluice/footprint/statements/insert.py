@@ -99,7 +99,9 @@ def append(
         certain=certain,
         adds_surely=certain,
         not_understood=source.widened,
-        writes_advice=how_to_promise(reading.facts) if lands.is_everything else None,
+        writes_advice=how_to_promise(reading.facts, reading.around.promised_in)
+        if lands.is_everything
+        else None,
         **fields,
     )
 
@@ -118,7 +120,7 @@ def overwrite(
         metadata=evolution(reading, identity=identity),
         domains=frozenset({CLUSTERING} if clustered else ()),
         not_understood=source.widened,
-        reads_advice="if it replaces only some rows, name them: use REPLACE WHERE or spec.write.replaceWhere"
+        reads_advice=f"if it replaces only some rows, name them: use {_replacing(reading)}"
         if reading.unread is None
         else "it is too large to be read: take its rows from a file or another table, or split it into several statements",
     )
@@ -140,7 +142,9 @@ def overwrite_partitions(
         removes=lands,
         metadata=evolution(reading, identity=identity),
         not_understood=source.widened,
-        writes_advice=how_to_promise(reading.facts) if lands.is_everything else None,
+        writes_advice=how_to_promise(reading.facts, reading.around.promised_in)
+        if lands.is_everything
+        else None,
     )
 
 
@@ -156,7 +160,7 @@ def replace_where(
     node = condition.this if isinstance(condition, exp.Where) else condition
     predicate = reading.predicate(node, names=reading.own_names)
     adds = where_rows_may_land(reading, node, predicate, lands)
-    behind = f"{'REPLACE WHERE' if reading.field is None else 'replaceWhere:'} (...) AND"
+    behind = f"{_replacing(reading)}{'' if reading.field is None else ':'} (...) AND"
     return _replaced(
         reading, predicate, adds, lands, source, certain=certain, identity=identity, behind=behind
     )
@@ -306,6 +310,10 @@ def evolution(reading: Reading, *, identity: bool = False) -> Metadata:
     if second == ["WITH"] or reading.around.settings.evolves:
         return Metadata.MAY_CHANGE
     return Metadata.IDENTITY if identity else Metadata.NONE
+
+
+def _replacing(reading: Reading) -> str:
+    return "REPLACE WHERE" if reading.field is None else "replaceWhere"
 
 
 def pin_advice(

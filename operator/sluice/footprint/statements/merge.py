@@ -302,7 +302,7 @@ def merge(reading: Reading) -> TableFootprint:
         not_understood=source.widened,
         reads_advice=found.how_to_read_less() if recorded.is_everything else None,
         writes_advice="say where its new rows land: with a condition on the source's column in WHEN NOT MATCHED, a filter in "
-        "the source query, or spec.writes"
+        f"the source query, or {reading.around.promised_in}"
         if adds.is_everything and found.brings_rows_anywhere(rewritten) and _has_partitions(reading)
         else None,
     )
