@@ -1,6 +1,6 @@
 """Run keys: what makes one run of several jobs, and where such a run could not be kept from taking effect twice."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
 from sluice.api.job import DeltaWriteJobSpec
@@ -38,13 +38,28 @@ def run_of(
 
 def forgetful(facts: Mapping[TableKey, TableFacts]) -> str | None:
     """Which table wouldn't tell for good what was done, and what to do."""
-    for key, known in facts.items():
-        if any(name.lower() == _FORGETS for name in known.properties):
-            return (
-                f"{key} forgets after a while which runs it has had (delta.setTransactionRetentionDuration), so that this one "
-                "could take effect twice: unset that property of the table"
-            )
+    for key, _ in _forgetful(facts):
+        return (
+            f"{key} forgets after a while which runs it has had (delta.setTransactionRetentionDuration), so that this one "
+            "could take effect twice: unset that property of the table"
+        )
     return None
+
+
+def forgotten_batches(facts: Mapping[TableKey, TableFacts]) -> str | None:
+    """Which table of a stream wouldn't tell after a long stop what its last batch had done, and what to do."""
+    for key, duration in _forgetful(facts):
+        return (
+            f"{key} forgets after {duration} which batches it has had (delta.setTransactionRetentionDuration): one that is broken "
+            "off and runs again later than that writes its rows twice; unset that property of the table"
+        )
+    return None
+
+
+def _forgetful(facts: Mapping[TableKey, TableFacts]) -> Iterator[tuple[TableKey, str]]:
+    """Yields the tables that forget who has written them, with after how long."""
+    for key, known in facts.items():
+        yield from ((key, value) for name, value in known.properties.items() if name.lower() == _FORGETS)
 
 
 def unrepeatable(texts: Iterable[tuple[Statement, ...]]) -> str | None:

@@ -20,7 +20,7 @@ from sluice.api.job_status import (
 )
 from sluice.engines import RuntimeProfile
 from sluice.footprint import JobFootprint, NotUnderstoodError, touching_all
-from sluice.footprint.run_keys import forgetful
+from sluice.footprint.run_keys import forgetful, forgotten_batches
 from sluice.lifecycle.resting import Resting
 from sluice.lifecycle.spec_hashes import SpecHashes
 from sluice.lifecycle.statuses import ReadStatus, Statuses
@@ -360,9 +360,16 @@ class JobView:
     @property
     def unrepeatable(self) -> str | None:
         """Why no other attempt of it could tell what is done; None if it is known of no statement, and of no table."""
-        return self._work.unrepeatable or forgetful(
-            {key: self.facts[key] for key in self.tables if key in self.facts}
-        )
+        return self._work.unrepeatable or forgetful(self._facts_of_its_tables)
+
+    @property
+    def forgotten_batches(self) -> str | None:
+        """Why a batch of its stream that runs again may be written twice; None if nothing is known of that."""
+        return forgotten_batches(self._facts_of_its_tables)
+
+    @property
+    def _facts_of_its_tables(self) -> dict[TableKey, TableFacts]:
+        return {key: self.facts[key] for key in self.tables if key in self.facts}
 
     @property
     def run_key(self) -> str:

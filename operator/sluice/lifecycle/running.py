@@ -105,15 +105,22 @@ def _told(
         change = StatusChange(Phase.RUNNING, said.reason, message, attempt=attempt)
         return Running(change, seconds_until_more=said.seconds_until_more)
     reason, wrong = Reason.DRIVER_RUNNING, what_is_wrong(job) if job is not None else ""
+    warning = wrong or _warning(job)
     if job is None:
         runs = f"{runs}; its outcome comes when the driver ends"
     elif job.streams_for_ever and got_anywhere(stream):
-        runs = f"the stream runs{ended}: {in_words(stream)}{wrong}"
+        runs = f"the stream runs{ended}: {in_words(stream)}{warning}"
         reason = Reason.STREAMING
     else:
-        runs = f"{runs}; {in_words(stream)}{wrong}"
+        runs = f"{runs}; {in_words(stream)}{warning}"
     if wrong:
         reason = (
             Reason.NOT_UNDERSTOOD
         )  # only a person can put that right, and meanwhile it is not ready as its spec says now
     return Running(StatusChange(Phase.RUNNING, reason, f"{runs}{evidence.words_beside}", attempt=attempt))
+
+
+def _warning(job: JobView | None) -> str:
+    """What may go wrong with a stream that goes well."""
+    forgotten = job.forgotten_batches if job is not None else None
+    return "" if forgotten is None else f"; {forgotten}"

@@ -14,6 +14,8 @@ from sluice.lifecycle.evidence import evidence_of
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import as_body, status_after
 from sluice.lifecycle.withdrawal import Creates
+from sluice.predicates import Table
+from sluice.tables import TableFacts, key_of_path
 from unit.lifecycle.objects import LEASE, application
 from unit.lifecycle.streaming import FOR_EVER, NOW, ONCE, PROFILES, attempt, stream, telling_pod
 
@@ -186,3 +188,16 @@ def test_another_attempt_is_ready_only_by_its_own_word() -> None:
     assert told.change.reason is Reason.DRIVER_RUNNING
     assert view.status.stream is not None
     assert view.status.stream.batch == 0, "what it has done stays known"
+
+
+def test_a_table_that_would_forget_its_batches_is_named_as_long_as_the_stream_runs() -> None:
+    properties = {"Delta.setTransactionRetentionDuration": "interval 1 day"}
+    keeps = TableFacts(columns=Table.of([]))
+    forgetful = replace(keeps, properties=properties)
+    orders = key_of_path("/lake/orders")
+    driver = telling_pod(batch=0, batches=1, batchAt="2026-11-19T10:00:03Z")
+    for facts, is_named in (({}, False), ({orders: keeps}, False), ({orders: forgetful}, True)):
+        view = replace(stream(attempt()), facts=facts)
+        said = look(view, driver, at(4)).change
+        assert said.reason is Reason.STREAMING
+        assert ("file:/lake/orders forgets after interval 1 day" in said.message) is is_named
