@@ -83,6 +83,9 @@ class Running:
         return self._result
 
     def _run(self, spark: SparkSession) -> None:
+        jvm: Any = spark._jvm
+        # As in a driver, where there is no other session: catalogs are made by the settings of the thread's.
+        jvm.org.apache.spark.sql.SparkSession.setActiveSession(spark._jsparkSession)
         result = streams.run(spark, self.progress, self._work, self.stop)
         self._result = json.loads(encode(result))
 

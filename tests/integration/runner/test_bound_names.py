@@ -5,44 +5,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from integration.runner.jobs import Document, at, class_path, plan, run_here, sql, statements, submit
-
-DELTAS = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+from integration.runner.jobs import Document, at, plan, run_here, sql, statements
+from integration.runner.naming import bound, failure, on_hive, reported, told, whose_catalogs_nobody_has_asked
 
 
 @pytest.fixture
 def driver(spark: SparkSession) -> Iterator[SparkSession]:
     """A session whose catalogs nobody has asked yet, as a driver's are when it begins."""
-    session = spark.newSession()
-    session.conf.set("spark.sql.catalog.spark_catalog", DELTAS)
-    jvm: Any = spark._jvm
-    # A driver has one session, by whose settings catalogs are made.
-    jvm.org.apache.spark.sql.SparkSession.setActiveSession(session._jsparkSession)
-    yield session
-    jvm.org.apache.spark.sql.SparkSession.setActiveSession(spark._jsparkSession)
-    jvm.dev.sluice.delta.BoundNames.clear()
-
-
-def bound(**locations: Path | str) -> list[Document]:
-    return [{"name": name.replace("__", "."), "path": str(path)} for name, path in locations.items()]
-
-
-def reported(**locations: Path | str) -> list[Document]:
-    return [{**name, "reported": True} for name in bound(**locations)]
+    with whose_catalogs_nobody_has_asked(spark) as session:
+        yield session
 
 
 def run(driver: SparkSession, names: list[Document], *texts: str) -> Document:
     return run_here(driver, plan(sql(*texts), names=names))
-
-
-def failure(result: Document) -> tuple[str, str]:
-    assert result["outcome"] == "Failed", result
-    return result["exception"]["class"], result["exception"]["message"]
 
 
 def rows(driver: SparkSession, path: Path) -> list[tuple[object, ...]]:
@@ -286,30 +265,6 @@ def test_a_source_of_an_older_version_must_be_where_an_earlier_run_reported_it(
         True,
     ), message
     assert not copy.exists()
-
-
-def hive(folder: Path) -> dict[str, str]:
-    """A metastore that others use as well: its database is on disk."""
-    return {
-        "spark.driver.extraClassPath": class_path(),
-        "spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore",
-        "spark.sql.catalogImplementation": "hive",
-        "spark.sql.warehouse.dir": str(folder / "warehouse"),
-        "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={folder / 'metastore'};create=true",
-        "spark.hadoop.datanucleus.schema.autoCreateAll": "true",
-        "spark.hadoop.hive.metastore.schema.verification": "false",
-    }
-
-
-def on_hive(folder: Path, names: list[Document], *texts: str, work: Document | None = None) -> Document:
-    document = plan(work or sql(*texts))
-    driver = submit(folder, document | ({"names": names} if names else {}), hive(folder))
-    driver.process.communicate(timeout=500)
-    return driver.result()
-
-
-def told(result: Document) -> dict[str, str]:
-    return {name["name"]: name["location"] for name in result.get("names", [])}
 
 
 @pytest.mark.long
