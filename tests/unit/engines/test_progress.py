@@ -1,12 +1,17 @@
 """How far a run has come is read from its driver's pod; what isn't the runner's there is nothing."""
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sluice.api import names
+from sluice.api.job_status import StreamProgress
 from sluice.engines.progress import progress_of, stream_of
+from sluice.lifecycle.stream_progress import in_words, put_together
 
 TOLD: dict[str, Any] = {
     "statement": 2,
@@ -139,3 +144,41 @@ def test_a_number_that_no_status_could_hold_is_nothing() -> None:
     assert (
         progress_of(_pod(json.dumps(TOLD | {"lastCommit": {"table": "file:/a", "version": 2**63}}))) is None
     )
+
+
+_MOMENTS = st.sampled_from(
+    [
+        "2026-11-25T10:00:03Z",
+        "0001-01-01T00:00:00+14:00",
+        "9999-12-31T23:59:59-23:59",
+        "2026-11-25T10:00:03",
+        "-1",
+        "1e9",
+        "24:00",
+    ]
+)
+_ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | _MOMENTS,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(sorted(STREAM)), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+_FIELDS = (*sorted(STREAM), "toldAt", "attempt")
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.dictionaries(st.sampled_from(_FIELDS), _ANYTHING, max_size=5), st.booleans())
+def test_whatever_stands_on_a_pod_is_nothing_or_what_a_status_holds_and_can_be_told(
+    forged: dict[str, Any], beside_what_is_right: bool
+) -> None:
+    found = stream_of(_streaming((STREAM if beside_what_is_right else {}) | forged))
+    if found is None:
+        return
+    now = datetime(2026, 11, 25, 11, tzinfo=UTC)
+    for known in (None, stream_of(_streaming(STREAM))):
+        told = put_together(known, found, 2, now)
+        assert told.attempt == 2
+        stored = json.loads(json.dumps(told.model_dump(mode="json", by_alias=True), allow_nan=False))
+        assert StreamProgress.as_stored(stored) == told
+        assert in_words(told)
