@@ -9,13 +9,16 @@ it, because the table would lie idle otherwise; its turn to be a barrier comes w
 alike one is enough.
 
 A stream that is at rest, because it pauses or backs off, holds nothing, and keeps away only what would break it for good. Whoever
-waits for one is no barrier: the stream itself may have to pass it.
+waits for one is no barrier: the stream itself may have to pass it. Nor is one that waits for a stream which runs for ever and makes
+no room for it: nobody knows when it goes, if ever, and those that it would stop until then would wait for nothing.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Protocol
 
+from sluice.api.job import Yield
 from sluice.api.job_status import MAX_BLOCKERS
 from sluice.conflicts import Conflict, conflict_at_rest, conflict_between, conflict_where_met
 from sluice.conflicts.oracle import too_many_writers
@@ -47,6 +50,8 @@ class Holder:
     """Tables on which it runs beside jobs that accept them, too, and may abort it or be aborted by it."""
     at_rest: bool = field(default=False, kw_only=True)
     """Whether it is a stream that holds no lease and will go on: it blocks only what would break it for good."""
+    for_ever: Yield | None = field(default=None, kw_only=True)
+    """Set for a stream that doesn't end by itself: for whom it makes room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +102,15 @@ def decide(
     """Returns one decision per waiter, in the order of the queue; jobs that are granted hold from then on. `limits`: how many may
     write a table at a time; tables that aren't named have no limit."""
     holding = list(holders)
+    there = set(map(id, holding))
     barriers: list[Waiter] = []
     decisions: list[Decision] = []
     for waiter in sorted(waiters, key=lambda w: w.rank(aged=w.has_aged(now))):
         try:
             behind = tuple(_in_the_way(waiter, barriers, holds=False))
-            blocked_by = (*_in_the_way(waiter, holding, holds=True), *behind)
-            blocked_by = blocked_by or _beyond_a_limit(waiter, holding, barriers, limits)
+            held = tuple(_in_the_way(waiter, holding, holds=True))
+            has_no_end = any(stays(one.by, waiter) for one in held if id(one.by) in there)
+            blocked_by = (*held, *behind) or _beyond_a_limit(waiter, holding, barriers, limits)
         except Exception as failure:  # noqa: BLE001 - goes to whoever acts on the decision: the others are decided on
             decisions.append(Decision(waiter, failure=failure))
             continue
@@ -111,7 +118,7 @@ def decide(
         if not blocked_by:
             holding.append(waiter)
         elif waiter.has_aged(now) and not (
-            any(one.by.at_rest for one in blocked_by)
+            has_no_end
             or any(_share_a_table(waiter, one.by) for one in behind)
             or any(_are_alike(waiter, one) for one in barriers)
         ):
@@ -132,6 +139,33 @@ def _in_the_way(waiter: Waiter, others: Iterable[Holder], *, holds: bool) -> Ite
             yield Blocking(other, conflict, holds)
 
 
+def stays(holder: "Stays", waiter: "Stays") -> bool:
+    """Whether nobody knows when what is in the waiter's way will be gone, if ever."""
+    if holder.at_rest:
+        return True
+    if holder.for_ever is None or holder.footprint is None or waiter.footprint is None:
+        return False
+    makes_room = holder.for_ever is Yield.AGED or (
+        holder.for_ever is Yield.METADATA and waiter.footprint.changes_metadata
+    )
+    return (
+        not makes_room
+        or waiter.for_ever is not None
+        or conflict_at_rest(holder.footprint, waiter.footprint) is not None
+    )
+
+
+class Stays(Protocol):
+    """Those that hold or wait, or what they have in common."""
+
+    @property
+    def at_rest(self) -> bool: ...
+    @property
+    def for_ever(self) -> Yield | None: ...
+    @property
+    def footprint(self) -> JobFootprint | None: ...
+
+
 def _share_a_table(one: Holder, other: Holder) -> bool:
     return not set(one.footprint.keys).isdisjoint(other.footprint.keys)
 
@@ -148,7 +182,11 @@ def written_by(one: Holder) -> tuple[TableKey, ...]:
 
 
 def _are_alike(one: Holder, other: Holder) -> bool:
-    return one.footprint.fingerprint == other.footprint.fingerprint and one.accepts == other.accepts
+    return (
+        one.footprint.fingerprint == other.footprint.fingerprint
+        and one.accepts == other.accepts
+        and one.for_ever == other.for_ever
+    )
 
 
 def _beyond_a_limit(

@@ -27,7 +27,7 @@ from sluice.admission.parties import (
     take_out,
 )
 from sluice.admission.shapes import Shape
-from sluice.admission.standing import Standing
+from sluice.admission.standing import Standing, may_stay
 from sluice.footprint.model import JobFootprint
 from sluice.tables import TableKey
 
@@ -137,7 +137,7 @@ class Queue:
         if entry is not None and before is not None and _is_same_work(before, waiter):
             shape = entry.alike.shape
         else:
-            shape = self._there.shapes.of(waiter.footprint, waiter.accepts)
+            shape = self._there.shapes.of(waiter.footprint, waiter.accepts, for_ever=waiter.for_ever)
         if (
             entry is None
             or before is None
@@ -271,7 +271,7 @@ class Queue:
                     break
             else:
                 one = self._there.limit_before(entry)
-            at_rest = self._there.at_rest_before(alike) if one is not None and entry.has_aged else None
+            stays = self._there.who_stays_before(alike) if one is not None and entry.has_aged else None
             is_next = one is not None and entry.has_aged and self._there.waits_for_a_barrier(entry)
         except Exception as failure:  # noqa: BLE001 - goes to whoever acts on the decision: the others are judged
             self._fail(entry, one, failure)
@@ -279,10 +279,10 @@ class Queue:
         if one is None:
             self._let_it_go(entry)
             return True
-        self._stand_behind(alike, at_rest or one)  # once that is gone they may be a barrier
+        self._stand_behind(alike, stays or one)  # once that is gone they may be a barrier
         if is_next:
             self._there.barriers.comes_next(alike, entry)
-        self._set_barrier(alike, entry if entry.has_aged and not is_next and at_rest is None else None)
+        self._set_barrier(alike, entry if entry.has_aged and not is_next and stays is None else None)
         self._blocked.update(alike.news)
         alike.news.clear()
         return False
@@ -433,8 +433,8 @@ class Queue:
         alike, own = holding.alike, self._there.waiting.get(holder.uid)
         insort(alike.holding, (order, holding))
         self._there.in_ways.note(alike)
-        if shape.at_rest:
-            self._there.at_rest += 1
+        if may_stay(shape):
+            self._there.staying += 1
             self._bar_no_more(shape)
         if own is None or own.alike is not alike or own.state is not State.MAY_GO:
             self._stop_ready(shape)  # else those that can't go beside it have been stopped when it could go
@@ -442,7 +442,7 @@ class Queue:
         return holding
 
     def _bar_no_more(self, shape: Shape) -> None:
-        """Has the barriers judged again that one at rest is in the way of."""
+        """Has the barriers judged again in whose way is who may stay there."""
         for other in self._there.in_ways.met_by(shape):
             if other.barrier is not None and self._may_stop(other.shape, shape):
                 self._again(other)
@@ -456,7 +456,7 @@ class Queue:
         held = holding.alike.holding
         del held[bisect_left(held, (holding.order,))]
         self._there.in_ways.note(holding.alike)
-        self._there.at_rest -= holding.alike.shape.at_rest
+        self._there.staying -= may_stay(holding.alike.shape)
         self._let_others_go(holding)
         self._give_places_back(holding.holder)
         self._there.leave(holding.alike)
@@ -542,7 +542,11 @@ class Queue:
 
 
 def _is_same_work(one: Waiter, other: Waiter) -> bool:
-    return one.footprint is other.footprint and one.accepts == other.accepts
+    return (one.footprint is other.footprint, one.accepts, one.for_ever) == (
+        True,
+        other.accepts,
+        other.for_ever,
+    )
 
 
 def _waits_alike(one: Waiter, other: Waiter) -> bool:

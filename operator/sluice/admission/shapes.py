@@ -4,6 +4,7 @@ What two shapes are to each other is worked out once, and kept as long as both a
 from typing import Final
 from weakref import WeakValueDictionary, finalize
 
+from sluice.api.job import Yield
 from sluice.conflicts import Conflict, conflict_at_rest, conflict_between, conflict_where_met
 from sluice.conflicts.places import EVERYWHERE, Places, places_of
 from sluice.footprint.model import JobFootprint
@@ -13,13 +14,22 @@ _MOST_TOLD = 4_096
 """Conflicts whose wording is kept."""
 
 
-_Key = tuple[bytes, frozenset[TableKey], bool] | Places
+_Key = tuple[bytes, frozenset[TableKey], bool, Yield | None] | Places
 
 
 class Shape:
     """A shape lives as long as somebody refers to it."""
 
-    __slots__ = ("__weakref__", "accepts", "at_rest", "conflicts", "footprint", "number", "places")
+    __slots__ = (
+        "__weakref__",
+        "accepts",
+        "at_rest",
+        "conflicts",
+        "footprint",
+        "for_ever",
+        "number",
+        "places",
+    )
 
     def __init__(
         self,
@@ -29,12 +39,14 @@ class Shape:
         accepts: frozenset[TableKey],
         *,
         at_rest: bool,
+        for_ever: Yield | None,
     ) -> None:
         self.number: Final = number
         self.accepts: Final = accepts
         self.footprint: Final = footprint
         """None for those of whom nothing is known but the places where they may meet others."""
         self.at_rest: Final = at_rest
+        self.for_ever: Final = for_ever
         self.places: Final = places
         self.conflicts: dict[int, bool] = {}
         """Verdicts with the shapes that were there before, by their numbers. It keeps only whether there is a conflict: there
@@ -62,18 +74,25 @@ class Shapes:
         """The number of pairs of which it is known whether they conflict."""
         return sum(len(shape.conflicts) for shape in self._living.values())
 
-    def of(self, footprint: JobFootprint, accepts: frozenset[TableKey], *, at_rest: bool = False) -> Shape:
+    def of(
+        self,
+        footprint: JobFootprint,
+        accepts: frozenset[TableKey],
+        *,
+        at_rest: bool = False,
+        for_ever: Yield | None = None,
+    ) -> Shape:
         """Returns the shape of a footprint, and of the tables on which its job accepts to lose. One that cannot be told from
         others, or of which it is not known where it meets others, gets a shape of its own, which is compared with all."""
         try:
-            key = footprint.fingerprint, accepts, at_rest
+            key = footprint.fingerprint, accepts, at_rest, for_ever
             known = self._known.get(key)
             if known is None:
                 known = self._known[key] = self._new(
-                    footprint, places_of(footprint), accepts, at_rest=at_rest
+                    footprint, places_of(footprint), accepts, at_rest=at_rest, for_ever=for_ever
                 )
         except Exception:  # noqa: BLE001 - what is wrong with it is told by the comparison
-            return self._new(footprint, EVERYWHERE, accepts, at_rest=at_rest)
+            return self._new(footprint, EVERYWHERE, accepts, at_rest=at_rest, for_ever=for_ever)
         return known
 
     def at(self, places: Places) -> Shape:
@@ -112,8 +131,9 @@ class Shapes:
         accepts: frozenset[TableKey],
         *,
         at_rest: bool = False,
+        for_ever: Yield | None = None,
     ) -> Shape:
-        shape = Shape(self._numbers, footprint, places, accepts, at_rest=at_rest)
+        shape = Shape(self._numbers, footprint, places, accepts, at_rest=at_rest, for_ever=for_ever)
         self._numbers += 1
         self._living[shape.number] = shape
         finalize(shape, self._end, shape.number).atexit = False

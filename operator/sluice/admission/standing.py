@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from operator import itemgetter
 
 from sluice.admission.barriers import Barriers
-from sluice.admission.deciding import Holder, Rank, written_by
+from sluice.admission.deciding import Holder, Rank, stays, written_by
 from sluice.admission.limits import Limit
 from sluice.admission.parties import Alike, Holding, Meetings, Party, Waiting
 from sluice.admission.shapes import Shape, Shapes
@@ -26,8 +26,8 @@ class Standing:
         self.heeded: list[Rank] = []
         """The waiters that those behind them heed."""
         self.barriers = Barriers()
-        self.at_rest = 0
-        """How many of those that hold are at rest."""
+        self.staying = 0
+        """How many of those that hold may stay for ever in somebody's way."""
         self._alike: dict[Shape, Alike] = {}
 
     def first_of(self, alike: Alike) -> Waiting | None:
@@ -72,10 +72,15 @@ class Standing:
             for one in self.barriers.ahead_of(entry)
         )
 
-    def at_rest_before(self, alike: Alike) -> Holding | None:
-        """Returns one at rest that is in their way."""
-        for other in self.in_ways.met_by(alike.shape) if self.at_rest else ():
-            if other.shape.at_rest and self.shapes.conflict(alike.shape, other.shape):
+    def who_stays_before(self, alike: Alike) -> Holding | None:
+        """Returns one that is in their way, and of whom nobody knows when that will be over."""
+        for other in self.in_ways.met_by(alike.shape) if self.staying else ():
+            if (
+                other.holding
+                and may_stay(other.shape)
+                and self.shapes.conflict(alike.shape, other.shape)
+                and stays(other.shape, alike.shape)
+            ):
                 return other.holding[-1][1]
         return None
 
@@ -95,7 +100,9 @@ class Standing:
     def shape_of(self, holder: Holder) -> Shape:
         if holder.places is not None:
             return self.shapes.at(holder.places)
-        return self.shapes.of(holder.footprint, holder.accepts, at_rest=holder.at_rest)
+        return self.shapes.of(
+            holder.footprint, holder.accepts, at_rest=holder.at_rest, for_ever=holder.for_ever
+        )
 
     def join(self, shape: Shape) -> Alike:
         alike = self._alike.get(shape)
@@ -109,6 +116,10 @@ class Standing:
         if not alike.members:
             alike.due = None
             del self._alike[alike.shape]
+
+
+def may_stay(shape: Shape) -> bool:
+    return shape.at_rest or shape.for_ever is not None
 
 
 def writes(one: Holder, table: TableKey) -> bool:

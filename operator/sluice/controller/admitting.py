@@ -237,6 +237,7 @@ class Admitting:
             since,
             since + age if paused is None else min(since + age, paused),
             accepts=accepted(job.spec.admission, tables, declarations),
+            for_ever=job.for_ever,
         )
 
     def _patience(self, job: JobView) -> Patience | None:

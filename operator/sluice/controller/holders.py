@@ -164,11 +164,12 @@ class Holders:
             before[name] = before.get(name, frozenset()) | places
 
     def _at_its_risk(self, holder: Holder, lease: Lease, job: JobView) -> Holder:
-        """Adds what the job accepts, if it is still the one that the lease was granted for."""
+        """Adds what the job accepts, and whether it has an end, if it is still the one that the lease was granted for."""
         with suppress(NotUnderstoodError):  # of a job that is over no spec is kept
             if holding.is_of(lease, job):
                 tables, declared = holder.footprint.keys, self._world.declarations
-                return replace(holder, accepts=accepted(job.spec.admission, tables, declared))
+                accepts = accepted(job.spec.admission, tables, declared)
+                return replace(holder, accepts=accepts, for_ever=None if job.is_deleted else job.for_ever)
         return holder
 
     def _learned(self, lease: Lease, job: JobView, reach: Reach | None) -> Reach | None:

@@ -9,7 +9,7 @@ from typing import Any
 from sluice.api.base import Json
 from sluice.api.durations import LONGEST_PAUSE
 from sluice.api.engine_kind import EngineKind
-from sluice.api.job import DeltaWriteJobSpec, WhenBlocked
+from sluice.api.job import DeltaWriteJobSpec, WhenBlocked, Yield
 from sluice.api.job_status import (
     MAX_FOOTPRINTS,
     Attempt,
@@ -259,6 +259,12 @@ class JobView:
         """Whether it is a stream that doesn't end by itself."""
         trigger = (self._stream or {}).get("trigger")
         return isinstance(trigger, dict) and "processingTime" in trigger
+
+    @property
+    def for_ever(self) -> Yield | None:
+        """For whom it makes room, if it is a stream that doesn't end by itself."""
+        stream = self.spec.stream
+        return stream.yield_ if stream is not None and self.streams_for_ever else None
 
     @property
     def _stream(self) -> Json | None:

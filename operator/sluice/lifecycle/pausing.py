@@ -160,7 +160,10 @@ def why_it_makes_no_room(stream: JobView, waiter: JobView) -> str | None:
         if given is None or given.trigger.processing_time is None:
             return None
         if waiter.streams_for_ever:
-            return "makes no room for another one that does"
+            return (
+                "makes no room for another one that does, so that this one never begins: let one of the two have the trigger "
+                "availableNow, or delete one"
+            )
         if lasting(stream.footprint, waiter.footprint) is not None:
             return "makes no room for what would break it for good"
         needed = Yield.METADATA if waiter.footprint.changes_metadata else Yield.AGED

@@ -289,6 +289,54 @@ def test_who_could_begin_only_when_a_pause_is_nearly_over_does_not_begin_and_the
     shared.delete("too-late")
 
 
+def test_who_waits_for_ever_is_told_so_and_keeps_nobody_else_waiting(
+    cluster: Played, operators: StartOperator
+) -> None:
+    operators(ageAfter="1s").says("the lease table was rebuilt")
+    table, beside = "/lake/for-ever", "/lake/beside-for-ever"
+    started_stream(cluster, "for-ever", table, **{"yield": "Aged"})
+    merge = f"MERGE INTO delta.`{table}` t USING batch s ON t.id = s.id WHEN MATCHED THEN DELETE"
+    sql = f"{merge}; INSERT INTO delta.`{beside}` SELECT * FROM batch"
+    another = stream(table, checkpoint="/lake/checkpoints/never-begins", sql=sql)
+    del another["stream"]["table"]
+    cluster.apply("never-begins", another)
+    message = cluster.reaches("never-begins", "Waiting")["message"]
+    assert f"{cluster.namespace}/for-ever is a stream that runs for ever, and makes no room for" in message
+    assert "let one of the two have the trigger availableNow" in message
+    time.sleep(2.0)  # it has aged by then, and would be a barrier for whoever comes after it
+    cluster.apply("after-it", rewrite(beside))
+    cluster.start("after-it").succeeds(f"file:{beside}", 1)
+    cluster.reaches("after-it", "Succeeded")
+    assert cluster.status("never-begins")["phase"] == "Waiting"
+
+
+def test_a_running_stream_whose_new_spec_cannot_be_understood_goes_on_and_is_stalled(shared: Played) -> None:
+    """The API server's schema knows no SQL."""
+    table = "/lake/misspelt"
+    driver = started_stream(shared, "misspelt", table)
+    shared.change("misspelt", {"spec": {"stream": {"query": "SELEKT id FROM source"}}})
+    status = eventually(
+        lambda: (found := shared.status("misspelt")).get("reason") == "NotUnderstood" and found,
+        "it says that its spec can't be understood",
+        show=lambda: shared.status("misspelt"),
+    )
+    assert status["phase"] == "Running"
+    assert "spec.stream.query" in status["message"]
+    assert "the stream goes on as it was" in status["message"]
+    assert shared.condition("misspelt", "Stalled")["status"] == "True"
+    shared.change("misspelt", {"spec": {"stream": {"query": None}}})
+    eventually(
+        lambda: shared.condition("misspelt", "Ready").get("status") == "True",
+        "it is ready again, as its spec says what it does",
+        show=lambda: shared.status("misspelt"),
+    )
+    pod = shared.pod(driver.pod)
+    assert pod is not None
+    assert names.ANNOTATION_STOP not in pod["metadata"]["annotations"]
+    assert [one.get("outcome") for one in shared.status("misspelt")["attempts"]] == [None]
+    shared.delete("misspelt")
+
+
 def test_who_has_not_even_begun_when_a_pause_is_over_gives_its_leases_back(shared: Played) -> None:
     table = "/lake/gives-back"
     driver = started_stream(shared, "goes-first", table, **{"yield": "Metadata", "maxPause": "4s"})

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sluice.admission import MOST_NAMED, Decision, Holder, Queue, Waiter, decide
+from sluice.admission.deciding import stays
 from sluice.admission.explaining import MOST_WORKED_OUT
 from sluice.admission.shapes import Shapes
-from sluice.api.job import DeltaWriteJobSpec
+from sluice.api.job import DeltaWriteJobSpec, Yield
 from sluice.conflicts import Conflict, Level, conflict_at_rest, conflict_between
 from sluice.conflicts.places import places_of
 from sluice.footprint import JobFootprint, footprint_of
@@ -79,17 +80,24 @@ def waiter(
     priority: int = 0,
     seconds: int = 0,
     accepts: frozenset[TableKey] = frozenset(),
+    *,
+    for_ever: Yield | None = None,
 ) -> Waiter:
-    queued_at = BEGAN + timedelta(seconds=seconds)
-    return Waiter(uid, f"etl/{uid}", footprint, priority, queued_at, queued_at + AGES, accepts=accepts)
+    at = BEGAN + timedelta(seconds=seconds)
+    return Waiter(uid, f"etl/{uid}", footprint, priority, at, at + AGES, accepts=accepts, for_ever=for_ever)
 
 
 def holder(
-    uid: str, footprint: JobFootprint, was: JobFootprint | None = None, *, at_rest: bool = False
+    uid: str,
+    footprint: JobFootprint,
+    was: JobFootprint | None = None,
+    *,
+    at_rest: bool = False,
+    for_ever: Yield | None = None,
 ) -> Holder:
     """`was`: it may do anything where that one stood."""
     places = None if was is None else places_of(was)
-    return Holder(uid, f"etl/{uid}", footprint, places=places, at_rest=at_rest)
+    return Holder(uid, f"etl/{uid}", footprint, places=places, at_rest=at_rest, for_ever=for_ever)
 
 
 def settle(queue: Queue, now: datetime = BEGAN) -> None:
@@ -118,6 +126,9 @@ class Told:
     def rest(self, uid: str, footprint: JobFootprint) -> None:
         self._hold(uid, [holder(uid, footprint, at_rest=True)])
 
+    def stream(self, uid: str, footprint: JobFootprint, for_ever: Yield) -> None:
+        self._hold(uid, [holder(uid, footprint, for_ever=for_ever)])
+
     def hold(self, uid: str, *footprints: JobFootprint, was: JobFootprint | None = None) -> None:
         self._hold(uid, [holder(uid, footprint, was) for footprint in footprints])
 
@@ -140,12 +151,15 @@ class Told:
 uids = st.sampled_from([f"j{number}" for number in range(8)])
 some = st.sampled_from([*POOL, *STREAMS])
 risks = st.sampled_from([frozenset[TableKey](), frozenset([SLASH_A]), frozenset([SLASH_A, SLASH_B])])
+yields = st.sampled_from(list(Yield))
+ends = st.none() | yields
 steps = st.one_of(
-    *[st.tuples(st.just("wait"), uids, some, st.integers(-1, 1), st.integers(0, 5), risks)] * 2,
+    *[st.tuples(st.just("wait"), uids, some, st.integers(-1, 1), st.integers(0, 5), risks, ends)] * 2,
     st.tuples(st.just("limit"), st.dictionaries(st.sampled_from([SLASH_A, SLASH_B]), st.integers(1, 3))),
     st.tuples(st.just("later"), st.integers(1, 4)),
     st.tuples(st.just("hold"), uids, st.lists(some, max_size=2), st.none() | some),
     st.tuples(st.just("rest"), st.sampled_from(["s0", "s1", "s2"]), st.sampled_from(STREAMS)),
+    st.tuples(st.just("stream"), st.sampled_from(["s0", "s1", "s2"]), some, yields),
     st.tuples(st.just("hold"), st.sampled_from(["s0", "s1", "s2"]), st.just([]), st.none()),
     st.tuples(st.just("leave"), uids),
     st.tuples(st.just("grant")),
@@ -161,10 +175,13 @@ def follow(told: Told, step: tuple[object, ...]) -> None:
             int(priority),
             int(seconds),
             frozenset() as accepts,
+            (Yield() | None) as for_ever,
         ):
-            told.wait(waiter(uid, footprint, priority, seconds, accepts))
+            told.wait(waiter(uid, footprint, priority, seconds, accepts, for_ever=for_ever))
         case ("rest", str(uid), JobFootprint() as footprint):
             told.rest(uid, footprint)
+        case ("stream", str(uid), JobFootprint() as footprint, Yield() as for_ever):
+            told.stream(uid, footprint, for_ever)
         case ("limit", dict(limits)):
             told.limit(limits)
         case ("later", int(seconds)):
@@ -188,7 +205,9 @@ def conflicts_with_none(one: Waiter, told: Told) -> bool:
     held = [other for held in told.holders.values() for other in held]
     aged = sorted(other.rank(aged=True) for other in told.waiters.values() if other.has_aged(told.now))
     ahead = [told.waiters[first[-1]] for first in aged[:1] if first < one.rank(aged=one.has_aged(told.now))]
-    ahead = [first for first in ahead if not any(conflict(first, other) for other in held if other.at_rest)]
+    ahead = [
+        first for first in ahead if not any(conflict(first, other) and stays(other, first) for other in held)
+    ]
     return not any(conflict(one, other) for other in (*held, *ahead))
 
 
@@ -482,6 +501,48 @@ def test_who_waits_for_a_stream_at_rest_does_not_keep_that_stream_from_going_on(
     told.wait(waiter("s", READER, seconds=1))
     settle(told.queue, BEGAN + AGES)
     assert [one.waiter.uid for one in iter(told.queue.take, None)] == ["s"]
+
+
+@pytest.mark.parametrize("yields", list(Yield))
+@pytest.mark.parametrize("waits_for_ever", [False, True])
+def test_who_waits_for_a_stream_that_makes_it_no_room_stops_nobody_else_from_going(
+    yields: Yield, *, waits_for_ever: bool
+) -> None:
+    """It writes the stream's table and another one, on which a third would wait for it, and so for ever."""
+    told = Told()
+    both = footprint_of(
+        DeltaWriteJobSpec(sql="DELETE FROM delta.`/copy` WHERE id = 1; DELETE FROM delta.`/b` WHERE id = 1"),
+        LINKING,
+    )
+    told.stream("s", READER, yields)
+    told.wait(waiter("both", both, for_ever=Yield.NEVER if waits_for_ever else None))
+    told.now = BEGAN + AGES + timedelta(seconds=1)
+    told.wait(waiter("after", on("/b", DELETE), seconds=1))
+    check(told)
+    is_stuck = waits_for_ever or yields is not Yield.AGED
+    assert [one.waiter.uid for one in iter(told.queue.take, None)] == (["after"] if is_stuck else [])
+    told.queue.leave("after")
+    told.leave("after")
+    told.hold("s")
+    told.hold("h", READER)  # somebody with an end has the table
+    told.wait(waiter("later", on("/b", DELETE), seconds=1))
+    check(told)
+    assert told.queue.take() is None, "it is a barrier again"
+    told.hold("h")
+    check(told)
+    assert [one.waiter.uid for one in iter(told.queue.take, None)] == ["both"]
+
+
+def test_a_stream_that_makes_room_no_more_has_barriers_before_it_stop_nobody_any_longer() -> None:
+    told = Told()
+    told.stream("s", READER, Yield.AGED)
+    told.wait(waiter("first", on("/copy", DELETE)))
+    told.now = BEGAN + AGES + timedelta(seconds=1)
+    check(told)
+    for yields in (Yield.NEVER, Yield.AGED, Yield.METADATA):
+        told.stream("s", READER, yields)
+        check(told)
+        assert told.queue.explain("first").blocked_by
 
 
 def test_a_stream_at_rest_takes_no_place_of_those_who_write() -> None:

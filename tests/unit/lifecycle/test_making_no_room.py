@@ -4,7 +4,10 @@ from typing import Any
 
 import pytest
 
+from sluice.admission import Holder
+from sluice.admission.deciding import stays
 from sluice.api.base import Json
+from sluice.api.job import Yield
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.pausing import why_it_makes_no_room
 from unit.controller.bodies import job_body
@@ -47,7 +50,17 @@ def test_for_what_no_pause_would_help_that_is_said() -> None:
     assert (
         why_it_makes_no_room(stream, job("w", **BREAKS)) == "makes no room for what would break it for good"
     )
-    assert why_it_makes_no_room(stream, job("w", **spec())) == "makes no room for another one that does"
+    why = why_it_makes_no_room(stream, job("w", **spec())) or ""
+    assert why.startswith("makes no room for another one that does, so that this one never begins: let one")
+
+
+@pytest.mark.parametrize("yields", list(Yield))
+@pytest.mark.parametrize("waits", [ALTERS, DELETES, BREAKS, spec()])
+def test_it_is_said_of_whoever_is_no_barrier_for_it(yields: Yield, waits: Json) -> None:
+    stream, waiter = job("s", **yielding(yields)), job("w", **waits)
+    holder = Holder("s", stream.key, stream.footprint, for_ever=stream.for_ever)
+    waiting = Holder("w", waiter.key, waiter.footprint, for_ever=waiter.for_ever)
+    assert stays(holder, waiting) == (why_it_makes_no_room(stream, waiter) is not None)
 
 
 def test_of_what_ends_by_itself_nothing_is_said() -> None:
