@@ -1,5 +1,6 @@
 """A stream stops at a batch boundary for those that wait for it, and goes on after them."""
 
+import signal
 import time
 from datetime import datetime
 from typing import Any
@@ -416,6 +417,48 @@ def test_a_pause_goes_on_whoever_leads(cluster: Played, operators: StartOperator
     grants(cluster, "yields", 2)
     assert cluster.reaches("sets", "Succeeded")["attempt"] == 1
     is_told(cluster, "yields", "Paused", "Resumed")
+
+
+def test_a_stopped_leader_that_wakes_within_a_pause_asks_nobody_and_grants_no_checkpoint_twice(
+    cluster: Played, operators: StartOperator
+) -> None:
+    first = operators("first")
+    first.says("the lease table was rebuilt")
+    second = operators("second")
+    table = "/lake/two-leaders"
+    driver = started_stream(cluster, "yields", table, **{"yield": "Metadata"})
+    uids = {"sets": cluster.apply("sets", set_property(table))}
+    both = ("one", "another")
+    for name in both:
+        uids[name] = cluster.apply(name, stream(f"/lake/{name}", checkpoint="/lake/checkpoints/contended"))
+    first.signal(signal.SIGSTOP)  # wherever it is
+    second.says("the lease table was rebuilt")
+    driver.is_asked_to_stop()
+    refused = eventually(
+        lambda: [name for name in both if cluster.status(name).get("phase") == "Failed"],
+        "one of the two is refused the checkpoint",
+    )
+    (goes,) = set(both) - set(refused)
+    cluster.start(goes)
+    driver.stops(2, f"file:{table}", 2)
+    change = cluster.start("sets")
+    cluster.reaches("yields", "Paused")
+    first.signal(signal.SIGCONT)
+    first.says("no longer leading")
+    change.succeeds(f"file:{table}", 3)
+    grants(cluster, "yields", 2)
+    again = cluster.start("yields")
+    cluster.reaches("yields", "Running")
+    cluster.reaches("sets", "Succeeded")
+    cluster.reaches(goes, "Running")
+    pod = cluster.pod(again.pod)
+    assert pod is not None
+    assert names.ANNOTATION_STOP not in pod["metadata"]["annotations"]
+    assert [one.get("outcome") for one in cluster.status("yields")["attempts"]] == ["Paused", None]
+    assert cluster.status(refused[0])["reason"] == "CheckpointInUse"
+    made = {name: len(cluster.applications_of(uid)) for name, uid in uids.items()}
+    assert made == {"sets": 1, goes: 1, refused[0]: 0}
+    assert {uid for uid in uids.values() if f"{uid}/1" in cluster.holders()} == {uids[goes]}
 
 
 def test_a_stream_that_does_not_heed_is_told_of_and_never_ended_for_it(shared: Played) -> None:
