@@ -143,6 +143,16 @@ def test_one_that_was_asked_to_stop_by_hand_queues_again_at_once(shared: Played)
     assert not {"Failed", "Retrying"} & set(events)
 
 
+def test_one_that_stops_before_any_batch_though_nobody_asked_it_to_backs_off(shared: Played) -> None:
+    shared.apply("unasked", stream("unasked"))
+    started(shared, "unasked", 1).ends(0, paused())
+    status = shared.reaches("unasked", "BackingOff")
+    assert (status["reason"], status["retries"]) == ("Retrying", 1)
+    assert "it stopped" not in status["message"]
+    assert "its driver stopped at a batch boundary, though no operator had asked it to" in status["message"]
+    shared.delete("unasked")
+
+
 def test_a_crash_loop_holds_nothing_while_it_backs_off_and_says_how_often(shared: Played) -> None:
     uid = shared.apply("loops", stream("loops", retry={"backoff": "1s"}))
     for attempt in (1, 2):
