@@ -12,7 +12,7 @@ from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.model import EVERYTHING, Follows, Metadata, TableFootprint
 from sluice.footprint.queries.reads import Reads, reads_of
 from sluice.footprint.queries.rows import surely_some
-from sluice.footprint.queries.streaming import unstreamed
+from sluice.footprint.queries.streaming import NEED_A_SCHEMA, unstreamed
 from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources, files_at
 from sluice.footprint.sql.naming import key_of, key_of_source_at
 from sluice.footprint.sql.parameters import text_of
@@ -72,6 +72,7 @@ def streamed(stream: Stream, texts: Texts, around: Surroundings) -> Script:
     around = replace(
         around, views={**around.views, view: _view(stream.source)}, promised_in="spec.footprint[].writes"
     )
+    _refuse_files_without_schema(stream.source, around)
     checkpoint = key_of_path(stream.checkpoint).text
     if stream.sql is not None:
         script = Script(around)
@@ -100,6 +101,18 @@ def streamed(stream: Stream, texts: Texts, around: Surroundings) -> Script:
         creates=_may_create(reading),
     )
     return Script(around, (found,))
+
+
+def _refuse_files_without_schema(source: StreamSource, around: Surroundings) -> None:
+    if (
+        source.schema_ is None
+        and source.format.lower() in NEED_A_SCHEMA
+        and not around.settings.infers_schemas_of_streams
+    ):
+        raise NotUnderstoodError(
+            f"spec.stream.source: Spark streams no {source.format} whose columns it isn't told: give source.schema, such as "
+            "'id BIGINT, date DATE'"
+        )
 
 
 def _refuse_what_spark_never_streams(query: exp.Expr, around: Surroundings) -> None:

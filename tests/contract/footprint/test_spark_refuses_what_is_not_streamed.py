@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from contract.harness.session import activate
+from sluice.footprint.queries.streaming import NEED_A_SCHEMA
 from unit.footprint.streamed_queries import REFUSED, RUN
 
 
@@ -39,3 +42,11 @@ def test_spark_refuses_each_query_that_is_refused_and_streams_each_that_is_not(
 ) -> None:
     assert [query for query in REFUSED if streams(streaming, query)] == []
     assert [query for query in RUN if not streams(streaming, query)] == []
+
+
+def test_spark_streams_no_files_whose_columns_it_is_not_told(session: SparkSession, tmp_path: Path) -> None:
+    activate(session)
+    for kind in NEED_A_SCHEMA:
+        with pytest.raises(PySparkException, match="Schema must be specified"):
+            session.readStream.format(kind).load(str(tmp_path))
+        assert session.readStream.format(kind).schema("id INT").load(str(tmp_path)).isStreaming

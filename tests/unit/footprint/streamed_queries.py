@@ -62,6 +62,8 @@ REFUSED = (
     "SELECT id FROM source UNION SELECT id FROM source",
     "SELECT id FROM other EXCEPT SELECT id FROM source",
     "SELECT id FROM source INTERSECT SELECT id FROM source",
+    "SELECT id FROM source INTERSECT SELECT id FROM other",
+    "SELECT s.id FROM source s JOIN (SELECT id FROM other LIMIT 1 OFFSET 1) o ON s.id = o.id",
     "SELECT monotonically_increasing_id() AS id FROM source",
     "SELECT id FROM source LIMIT 3 OFFSET 1",
 )

@@ -14,6 +14,7 @@ from sluice.footprint import NotUnderstoodError, footprint_of
 from sluice.predicates import PredicateError, Session, Table, parse
 from sluice.tables import TableFacts, key_of_name, key_of_path
 from unit.footprint.broken_text import CONDITIONS, QUERIES, STATEMENTS, S, T, broken
+from unit.footprint.streamed_queries import RUN
 
 COLUMNS = {"id": "bigint", "d": "date", "r": "string", "n": "double", "st": "struct<a: int>"}
 KNOWN = TableFacts(columns=Table.of(COLUMNS, ["d", "r"]))
@@ -37,7 +38,7 @@ PLACES: dict[str, tuple[list[str], Callable[[str], Json]]] = {
         },
     ),
     "stream.sql": (STATEMENTS, lambda text: {"stream": {**SOURCE, "sql": text}}),
-    "stream.query": (QUERIES, lambda text: {"stream": {**SOURCE, "table": {"path": "/t"}, "query": text}}),
+    "stream.query": (list(RUN), lambda text: {"stream": {**SOURCE, "table": {"path": "/t"}, "query": text}}),
     "writes": (CONDITIONS, lambda text: {"sql": f"INSERT INTO {T} SELECT * FROM {S}", "writes": [text]}),
     "footprint.reads": (
         CONDITIONS,

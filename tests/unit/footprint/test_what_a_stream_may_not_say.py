@@ -7,6 +7,7 @@ import pytest
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.conflicts.stores_and_runs import may_share_a_checkpoint
 from sluice.footprint import JobFootprint, NotUnderstoodError, footprint_of
+from sluice.footprint.queries.streaming import NEED_A_SCHEMA
 from sluice.tables import Names, key_of_name, key_of_path
 from sluice.tables.names import names_of
 from unit.footprint.streamed_queries import REFUSED, RUN
@@ -202,6 +203,16 @@ def test_a_query_is_left_to_spark_where_spark_is_told_not_to_look_or_where_its_f
     sorted_rows = stream(query="SELECT id FROM source ORDER BY id", **TO_TABLE)
     assert footprint(sorted_rows, conf={"spark.sql.streaming.unsupportedOperationCheck": "false"}).keys
     assert footprint(sorted_rows | {"footprint": DECLARED}).keys
+
+
+@pytest.mark.parametrize("kind", sorted(NEED_A_SCHEMA))
+def test_files_whose_columns_spark_is_not_told_are_refused(kind: str) -> None:
+    files = {"format": kind.upper(), "path": "/lake/raw"}
+    with pytest.raises(NotUnderstoodError, match=r"spec\.stream\.source: .+ give source\.schema"):
+        footprint(stream(source=files, **TO_TABLE))
+    assert footprint(stream(source=files | {"schema": "id INT"}, **TO_TABLE)).keys
+    inferring = {"spark.sql.streaming.schemaInference": "true"}
+    assert footprint(stream(source=files, **TO_TABLE), conf=inferring).keys
 
 
 def test_where_case_counts_nothing_is_said_of_a_name_that_may_be_another() -> None:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 VIEW = "source"
+NEED_A_SCHEMA = frozenset({"csv", "json", "orc", "parquet"})
+"""Formats of files whose columns Spark does not look up for a stream."""
 _STREAMING_TABLES = "stream"
 """What the parser makes of `STREAM t`, in which Spark would stream another table."""
 _EACH_BATCH = "have stream.sql do it with the rows of each batch, in the place of query and table"
@@ -127,8 +129,8 @@ class _Look:
             )
         elif isinstance(node, exp.Except) and right:
             self.found.append(Unstreamed("EXCEPT with it on the right"))
-        elif isinstance(node, exp.Intersect) and left and right:
-            self.found.append(Unstreamed("INTERSECT of it with itself"))
+        elif isinstance(node, exp.Intersect) and (left or right):
+            self.found.append(Unstreamed("INTERSECT"))
         return self._ordered(node, _either(left, right))
 
     def _ordered(self, node: exp.Expr, streams: bool | None) -> bool | None:
@@ -138,8 +140,8 @@ class _Look:
                     self.found.append(
                         Unstreamed(words, "remove it: a Delta table keeps no order of its rows")
                     )
-            if node.args.get("offset") is not None:
-                self.found.append(Unstreamed("OFFSET"))
+        if node.args.get("offset") is not None:
+            self.found.append(Unstreamed("OFFSET, also of other rows,"))
         return streams
 
 

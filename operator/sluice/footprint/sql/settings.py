@@ -74,6 +74,7 @@ _COMPACTS_WHAT_IT_WROTE = "spark.databricks.delta.autoCompact.modifiedPartitions
 _OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
 _PREVIEWS = "spark.databricks.delta.rowLevelConcurrencyPreview"
 _STORES = "spark.sql.storeAssignmentPolicy"
+_INFERS_SCHEMAS = "spark.sql.streaming.schemaInference"
 _CHECKS_STREAMS = "spark.sql.streaming.unsupportedOperationCheck"
 _TIME_ZONE = "spark.sql.session.timeZone"
 
@@ -255,6 +256,10 @@ class Settings:
     def checks_streams(self) -> bool:
         """Whether Spark refuses queries that it does not stream, as it does unless it is told not to."""
         return self._is(_CHECKS_STREAMS) is not False
+
+    @property
+    def infers_schemas_of_streams(self) -> bool:
+        return self._is(_INFERS_SCHEMAS) or False
 
     # ------------------------------------------------------------------ settings that are not understood
 
