@@ -5,16 +5,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from sluice.api.base import Json
+from sluice.controller.naming import Naming
 from sluice.kube.mirror import uid_of
 from sluice.lifecycle.finished import has_ended
 
 
 class PausedStreams:
     def __init__(self) -> None:
-        self._named: dict[str, frozenset[str]] = {}
-        """Those for whom a stream pauses, by its uid; all by uid."""
-        self._streams: dict[str, dict[str, None]] = {}
-        """The streams that pause for a job, by its uid."""
+        self._pausing: Naming[None] = Naming()
 
     def follow(self, before: Json | None, now: Json | None) -> list[str]:
         """Returns those that are to be looked at: the streams that pause for this job, and those for whom this one does."""
@@ -22,28 +20,17 @@ class PausedStreams:
         if body is None:
             return []
         uid = uid_of(body)
-        found = list(self._streams.get(uid, ()))
-        if "stream" not in _object(body.get("spec")) and uid not in self._named:
+        found = list(self._pausing.who_name(uid))
+        was = self._pausing.named_by(uid)
+        if "stream" not in _object(body.get("spec")) and not was:
             return found
-        was, named = self._named.get(uid, frozenset()), frozenset(_named_in(now)) if now else frozenset()
-        self._name(uid, was, named)
+        named = frozenset(_named_in(now)) if now else frozenset[str]()
+        self._pausing.names(uid, named, None)
         return [*found, *(was | named)]
 
     def of(self, waiter: str) -> list[str]:
         """The streams that pause for this job, or were asked to."""
-        return list(self._streams.get(waiter, ()))
-
-    def _name(self, uid: str, was: frozenset[str], named: frozenset[str]) -> None:
-        for waiter in was - named:
-            del self._streams[waiter][uid]
-            if not self._streams[waiter]:
-                del self._streams[waiter]
-        for waiter in named - was:
-            self._streams.setdefault(waiter, {})[uid] = None
-        if named:
-            self._named[uid] = named
-        else:
-            self._named.pop(uid, None)
+        return list(self._pausing.who_name(waiter))
 
 
 def _named_in(job: Json) -> Iterator[str]:
