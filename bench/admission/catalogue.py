@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
 from pathlib import Path
 
-from bench.admission import bad_input, scenarios
+from bench.admission import bad_input, scenarios, streams
 from bench.admission.cluster import BenchError, Cluster
 from bench.admission.drivers import Drivers
 from bench.admission.etcd import Etcd
@@ -30,6 +30,7 @@ GROWTH: dict[str, Scenario] = {
     "unbound": scenarios.unbound,
     "takeover": scenarios.takeover,
     "memory": scenarios.memory,
+    "streams": streams.streams,
 }
 BAD_INPUT: dict[str, Scenario] = {
     "throttled": bad_input.throttled,

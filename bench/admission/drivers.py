@@ -56,11 +56,25 @@ class Drivers:
         await self.end(application)
 
     async def end(self, application: Json) -> None:
+        await self._ends(application, _committed(application))
+
+    async def pause(self, application: Json, progress: Json) -> None:
+        """Plays the driver of a stream that was asked to stop."""
+        stopped = {
+            "version": 1,
+            "outcome": "Paused",
+            "attempt": 1,
+            "statements": [],
+            "stream": progress["stream"],
+        }
+        await self._ends(application, json.dumps(stopped))
+
+    async def _ends(self, application: Json, result: str) -> None:
         name = application["metadata"]["name"]
         terminated = {
             "exitCode": 0,
             "reason": "Completed",
-            "message": _committed(application),
+            "message": result,
             "startedAt": _now(),
             "finishedAt": _now(),
         }

@@ -20,7 +20,9 @@ from sluice.kube.resources import JOBS, KUBEFLOW_APPLICATIONS, PODS, Resource
 BACK = -1
 """The priority of jobs that wait behind everybody else."""
 
-_BROUGHT = ("finished", "hold", "wait", "unbound")
+READERS = 100
+
+_BROUGHT = ("finished", "hold", "wait", "unbound", "stream")
 """Each beside those before it."""
 _SPARK_GROUP = KUBEFLOW_APPLICATIONS.api.split("/")[2]
 
@@ -39,6 +41,8 @@ class Standing:
     """Jobs that wait behind the holders, on their tables in turn."""
     unbound: int = 0
     """Jobs by names of tables that may be any, behind everybody else."""
+    streams: int = 0
+    """Streams whose driver runs, each on a table of its own; up to 100 of them read one source."""
 
 
 def new_names(standing: Standing) -> list[str]:
@@ -47,6 +51,15 @@ def new_names(standing: Standing) -> list[str]:
 
 def holder_names(standing: Standing) -> list[str]:
     return numbered("hold", standing.holders)
+
+
+def stream_names(standing: Standing) -> list[str]:
+    return numbered("stream", standing.streams)
+
+
+def source_of(number: int) -> str:
+    """What the stream of this number reads."""
+    return f"source-{number // READERS:06}"
 
 
 def table_names(standing: Standing) -> list[str]:
@@ -58,7 +71,7 @@ async def stand(bench: Bench, standing: Standing) -> None:
     templates = await _templates(bench, standing)
     bench.drivers.play = Play.NOTHING
     await bench.etcd.put_all(_copies(bench, standing, templates))
-    attempts = standing.finished + standing.holders
+    attempts = standing.finished + standing.holders + standing.streams
     if not await bench.cluster.until(lambda: len(bench.cluster.applied_at) >= attempts, bench.limit):
         raise BenchError(
             f"the bench sees {len(bench.cluster.applied_at):,} of {attempts:,} SparkApplications"
@@ -69,7 +82,7 @@ async def stand(bench: Bench, standing: Standing) -> None:
 
 
 async def _templates(bench: Bench, standing: Standing) -> dict[str, Template]:
-    wanted = (standing.finished, standing.holders, standing.waiting, standing.unbound)
+    wanted = (standing.finished, standing.holders, standing.waiting, standing.unbound, standing.streams)
     kinds = [kind for kind, count in zip(_BROUGHT, wanted, strict=True) if count]
     found: dict[str, Template] = {}
     if kinds:
@@ -100,6 +113,11 @@ async def _bring(bench: Bench, kind: str, operator: Operator) -> None:
         case "wait":
             await bench.create(name, "table-000000")
             await _reaches(bench, name, "Waiting", operator)
+        case "stream":
+            bench.drivers.play = Play.RUNS
+            places = (bench.tables.location(one) for one in (source_of(0), name))
+            await bench.cluster.create(JOBS, workload.stream(name, *places))
+            await _reaches(bench, name, "Running", operator)
         case _:
             await bench.cluster.create(JOBS, workload.job_by_name(name, name, priority=BACK))
             await _reaches(bench, name, "Waiting", operator)
@@ -132,6 +150,8 @@ async def _template(bench: Bench, kind: str, found: dict[str, Template]) -> Temp
             return await template_of(bench, name, "table-000000", has_attempt=True)
         case "wait":
             return await template_of(bench, name, "table-000000", found["hold"].place)
+        case "stream":
+            return await template_of(bench, name, source_of(0), has_attempt=True)
         case _:
             return await template_of(bench, name)
 
@@ -183,6 +203,10 @@ def _copies(bench: Bench, standing: Standing, templates: dict[str, Template]) ->
     for number, name in _others(numbered("wait", standing.waiting)):
         holder = holders[number % len(holders)]
         yield from _copied(bench, templates["wait"], Place.new(name, holder.table, holder), number)
+    for number, name in _others(stream_names(standing)):
+        bench.tables.location(name)
+        reads = Place.new(name, source_of(number))
+        yield from _copied(bench, templates["stream"], reads, standing.finished + standing.holders + number)
     for number, name in _others(numbered("unbound", standing.unbound)):
         yield from _copied(bench, templates["unbound"], Place.new(name), number)
 

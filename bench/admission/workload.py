@@ -63,6 +63,23 @@ def job_by_name(name: str, table: str, *, priority: int = 0) -> Json:
     return _job(name, {"sql": f"DELETE FROM lake.`{table}` WHERE id = 1", "priority": priority})
 
 
+def alter(name: str, location: str) -> Json:
+    """A job for which those pause that read the table."""
+    return _job(name, {"sql": f"ALTER TABLE delta.`{location}` ADD COLUMNS (more INT)"})
+
+
+def stream(name: str, source: str, table: str) -> Json:
+    """A stream that runs for ever, and makes room for changes of metadata."""
+    given = {
+        "source": {"format": "delta", "path": source},
+        "table": {"path": table},
+        "checkpoint": f"file:/checkpoints/{name}",
+        "trigger": {"processingTime": "1 minute"},
+        "yield": "Metadata",
+    }
+    return _job(name, {"stream": given})
+
+
 def job_not_understood(name: str) -> Json:
     return _job(name, {"sql": f"DELETE FROM lake.`{name}` WHERE id = = 1"})
 
