@@ -118,7 +118,9 @@ def _ended(scene: Scene) -> None:
 def _on_their_way(scene: Scene) -> None:
     scene.job("starting", "starting")
     scene.keep_in("starting", "Starting", "Admitted")
-    scene.cluster.start(scene.job("ending", "ending")).vanishes()
+    driver = scene.cluster.start(scene.job("ending", "ending"))
+    scene.cluster.reaches("ending", "Running")
+    driver.vanishes()
     scene.keep_in("ending", "Ending", "DriverLost")
     scene.cluster.start(scene.job("stalled", "stalled"))
     (attempt,) = scene.cluster.reaches("stalled", "Running")["attempts"]
