@@ -81,6 +81,7 @@ def streamed_rows(race: Race) -> Ruling | None:
 @rule(
     says=(
         "A stream fails for good once the table that it reads is replaced by another one, or a column of it is renamed or dropped, "
+        "or the feature typeWidening is dropped by which a column has another type than the stream has read, "
         "or its change feed, by which the stream may read it, ends: "
         "neither starting it again helps nor an option of its source, only a new checkpoint."
     ),
@@ -95,7 +96,11 @@ def streamed_columns(race: Race) -> Ruling | None:
     source, winner = race.table, race.winner
     if not (winner.replaces or winner.ends_readers) or not source.may_equal(winner.table):
         return None
-    what = "may replace" if winner.replaces else "may drop or rename columns, or end the change feed, of"
+    what = (
+        "may replace"
+        if winner.replaces
+        else "may drop or rename columns, forget what they were, or end the change feed, of"
+    )
     return Ruling(
         Level.MAY,
         f"{winner.operation} {what} {source}, which the stream reads: it would fail for good, and restarting it does not help",

@@ -134,7 +134,14 @@ def test_a_table_without_column_mapping_is_another_to_its_readers_however_it_los
         assert found[1].rule == "streamed-columns"
 
 
-@pytest.mark.parametrize("feature", ["deletionVectors", "typeWidening", "checkpointProtection"])
+def test_a_type_is_read_past_only_as_long_as_the_table_tells_what_it_was_before() -> None:
+    winner = "ALTER TABLE {t} DROP FEATURE typeWidening"
+    found = readers.lasting(*footprints(winner, {"skipChangeCommits": "true"}, DELTA))
+    assert found is not None
+    assert found[1].rule == "streamed-columns"
+
+
+@pytest.mark.parametrize("feature", ["deletionVectors", "checkpointProtection"])
 def test_a_restart_helps_after_any_other_feature_is_dropped(feature: str) -> None:
     assert readers.lasting(*footprints(f"ALTER TABLE {{t}} DROP FEATURE {feature}", None, DELTA)) is None
 

@@ -68,8 +68,9 @@ _CHANGES = (
 )
 _NAMES = frozenset({("RENAME", "COLUMN"), ("DROP", "COLUMN"), ("DROP", "COLUMNS"), ("REPLACE", "COLUMNS")})
 """What takes a column its name, or a name its column."""
-_MAY_BE_MAPPING = (["COLUMNMAPPING"], [QUOTED])
-"""Without this feature columns have other names in the files, as when the property is unset."""
+_MAY_FORGET_COLUMNS = (["COLUMNMAPPING"], ["TYPEWIDENING"], [QUOTED])
+"""Without the first columns have other names in the files, as when the property is unset; without the second nothing says that a
+column's type was another one, so that who has yet to read past that change never does."""
 _PLAIN_TYPE = r"(?:BOOLEAN|TINYINT|SMALLINT|INT|INTEGER|BIGINT|FLOAT|DOUBLE|STRING|BINARY|DATE)"
 _PLAIN_COLUMN = rf"\S+ {_PLAIN_TYPE}(?: COMMENT {re.escape(QUOTED)})?"
 _PLAIN_COLUMNS = re.compile(rf"ADD COLUMNS? ?\(? ?{_PLAIN_COLUMN}(?: , {_PLAIN_COLUMN})*(?: \))?")
@@ -106,7 +107,7 @@ def alter(reading: Reading) -> TableFootprint:  # noqa: PLR0911 - one kind a lin
             metadata=Metadata.MAY_CHANGE,
             protocol=Protocol.REMOVES,
             single_attempt=False,
-            ends_readers=rest[2:3] in _MAY_BE_MAPPING,
+            ends_readers=rest[2:3] in _MAY_FORGET_COLUMNS,
         )
     if rest[-2:] == ["SYNC", "IDENTITY"]:
         return reading.footprint(Operation.ALTER, adds=NOTHING, removes=NOTHING, metadata=Metadata.IDENTITY)
