@@ -12,13 +12,16 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 TESTS = (
     "test_bound_names.py",
+    "test_changed_sources_of_streams.py",
     "test_conflicts.py",
     "test_judged.py",
     "test_program_steps.py",
     "test_programs.py",
     "test_promises.py",
     "test_run_keys.py",
+    "test_stream_names.py",
     "test_stream_replays.py",
+    "test_stream_stops.py",
     "test_streams.py",
 )
 
