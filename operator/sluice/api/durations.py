@@ -16,58 +16,47 @@ Duration = Annotated[str, Field(max_length=32), Checked(DURATION)]
 
 _NO_TIME = r"^[0hms]+$"
 
-Limit = Annotated[
-    str,
-    Field(max_length=32),
-    Checked(
-        DURATION,
-        never_matching(_NO_TIME, "must be longer than 0: leave the field out for no limit"),
-    ),
-]
-
 LONGEST_PAUSE = 24 * 3600
 """Seconds."""
 
+
+def _longer_than_0(otherwise: str) -> Validation:
+    return never_matching(_NO_TIME, f"must be longer than 0{otherwise}")
+
+
+def _at_most_a_day(instead: str) -> Validation:
+    return Validation(
+        "duration(self) <= duration('24h')",
+        f"must be at most 24h: {instead}",
+        lambda text: seconds(text) <= LONGEST_PAUSE,
+    )
+
+
+Limit = Annotated[Duration, Checked(_longer_than_0(": leave the field out for no limit"))]
+
 LimitOfPauses = Annotated[
-    str,
-    Field(max_length=32),
+    Duration,
     Checked(
-        DURATION,
-        never_matching(
-            _NO_TIME,
-            "must be longer than 0: leave the field out for 15m, and say yield: Never for a stream that pauses for nobody",
+        _longer_than_0(
+            ": leave the field out for 15m, and say yield: Never for a stream that pauses for nobody"
         ),
-        Validation(
-            "duration(self) <= duration('24h')",
-            "must be at most 24h: suspend a stream that is to stand still for longer",
-            lambda text: seconds(text) <= LONGEST_PAUSE,
-        ),
+        _at_most_a_day("suspend a stream that is to stand still for longer"),
     ),
 ]
 
 Pause = Annotated[
-    str,
-    Field(max_length=32),
+    Duration,
     Checked(
-        DURATION,
-        never_matching(
-            _NO_TIME,
-            "must be longer than 0, or jobs that failed together would come back together, and fail again: leave the field out "
-            "for 30s",
+        _longer_than_0(
+            ", or jobs that failed together would come back together, and fail again: leave the field out for 30s"
         ),
-        Validation(
-            "duration(self) <= duration('24h')",
-            "must be at most 24h: a job that may wait for longer is better created again",
-            lambda text: seconds(text) <= LONGEST_PAUSE,
-        ),
+        _at_most_a_day("a job that may wait for longer is better created again"),
     ),
 ]
 
 LookInterval = Annotated[
-    str,
-    Field(max_length=32),
+    Duration,
     Checked(
-        DURATION,
         Validation(
             "duration(self) >= duration('1s') && duration(self) <= duration('24h')",
             "must be from 1s to 24h: more often would ask stores without end, and more seldom would be no look",
@@ -77,14 +66,11 @@ LookInterval = Annotated[
 ]
 
 Retention = Annotated[
-    str,
-    Field(max_length=32),
+    Duration,
     Checked(
-        DURATION,
-        never_matching(
-            _NO_TIME,
-            "must be longer than 0, or VACUUM would delete files that running jobs read: leave the field out for a week",
-        ),
+        _longer_than_0(
+            ", or VACUUM would delete files that running jobs read: leave the field out for a week"
+        )
     ),
 ]
 

@@ -47,6 +47,10 @@ class Phase(StrEnum):
         return self in (Phase.SUCCEEDED, Phase.SKIPPED, Phase.FAILED)
 
 
+OVER = frozenset(phase.value for phase in Phase if phase.is_terminal)
+"""The same as objects say it."""
+
+
 class ShownFootprint(Model):
     """What one statement does to one table, as Sluice understood it."""
 

@@ -1,9 +1,10 @@
 """How a driver has ended, in words: what its container says, what ended it, and what its result names as its failure."""
 
 import re
+from collections.abc import Callable
 from datetime import datetime
 
-from sluice.api.job_status import Attempt, EndingReason, Outcome
+from sluice.api.job_status import Attempt, AttemptException, EndingReason, Outcome
 from sluice.engines import Observation
 from sluice.engines.disruption import Disruption
 from sluice.engines.result import RunResult
@@ -32,6 +33,23 @@ _MORE_MEMORY = (
     "runtime.driver.memory; in the template of an application it is driver.memory, or for Apache's operator "
     "spark.driver.memory in its sparkConf"
 )
+
+
+AsTold = Callable[[AttemptException | None], AttemptException | None]
+"""Leaves out of an exception what its job may not be told."""
+
+
+def observed(attempt: Attempt, seen: Observation) -> Attempt:
+    """The attempt with what was seen of its driver, whatever came of it."""
+    started_at = attempt.started_at or seen.started_at
+    return attempt.model_copy(update={"started_at": started_at, "exit_code": seen.exit_code})
+
+
+def told_to(job: str | None, result: RunResult | None, as_told: AsTold) -> RunResult | None:
+    """What the driver left, as the job's status may have it. `job`: its name, as namespace/name."""
+    if result is None:
+        return None
+    return result.model_copy(update={"exception": as_told(result.exception), "of_job": job})
 
 
 def never_started(attempt: Attempt, ended: datetime, detail: str) -> Attempt:

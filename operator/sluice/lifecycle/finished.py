@@ -10,12 +10,11 @@ from typing import Any
 
 from sluice.api import names
 from sluice.api.base import Json
-from sluice.api.job_status import Outcome, Phase
+from sluice.api.job_status import OVER, Outcome
 from sluice.engines import Stage, is_placeholder, observe
 from sluice.lifecycle import keeping
 from sluice.lifecycle.evidence import PROVED, is_marked
 
-_TERMINAL = frozenset(phase.value for phase in Phase if phase.is_terminal)
 _OUTCOMES = frozenset(outcome.value for outcome in Outcome)
 _OF_STATUS = ("phase", "observedGeneration", "finishedAt", "run", "retryAsked")
 _OF_POLICYS = (*_OF_STATUS, "reason", "message")
@@ -71,7 +70,7 @@ def has_ended(job: Json) -> bool:
     """Whether the job's status says so, whatever somebody wrote there."""
     status = job.get("status")
     phase = status.get("phase") if isinstance(status, dict) else None
-    return isinstance(phase, str) and phase in _TERMINAL
+    return isinstance(phase, str) and phase in OVER
 
 
 def is_over(job: Json) -> bool:

@@ -1,6 +1,5 @@
 """Works out what came of an attempt, put together from the driver's end, the runner's result, and otherwise the tables' logs."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -9,7 +8,6 @@ from sluice.api.job_status import (
     MAX_COMMITS,
     Attempt,
     AttemptEnding,
-    AttemptException,
     Commit,
     EndingReason,
     Outcome,
@@ -21,11 +19,14 @@ from sluice.engines.result import RunResult, parse
 from sluice.lifecycle import lost_commits
 from sluice.lifecycle.driver_ends import (
     DELETED,
+    AsTold,
     death_of,
     ended_as,
     failure_of,
     never_started,
+    observed,
     outcome_of,
+    told_to,
     was_told_to_end,
     why_lost,
 )
@@ -92,7 +93,7 @@ def closed(
     *,
     deleted: bool = False,
     came_back: bool = False,
-    as_told: Callable[[AttemptException | None], AttemptException | None] = lambda exception: exception,
+    as_told: AsTold = lambda exception: exception,
     job: str | None = None,
 ) -> Attempt:
     """Returns the attempt with its outcome, once the end of its driver is proved. `logs`: None where they need not be asked.
@@ -110,12 +111,8 @@ def closed(
         return ended_as(attempt, ended, Outcome.UNKNOWN, may_have_run).model_copy(update={"commits": commits})
     if seen.stage is Stage.NEVER_STARTS:
         return never_started(attempt, ended, seen.detail)
-    attempt = attempt.model_copy(
-        update={"started_at": attempt.started_at or seen.started_at, "exit_code": seen.exit_code}
-    )
-    result = _result_of(seen)
-    if result is not None:
-        result = result.model_copy(update={"exception": as_told(result.exception), "of_job": job})
+    attempt = observed(attempt, seen)
+    result = told_to(job, _result_of(seen), as_told)
     if attempt.ending is not None and was_told_to_end(seen, result):
         return _ended_by_us(attempt, ended, seen, result, logs)
     if not deleted and (why := why_lost(seen, result)) is not None:

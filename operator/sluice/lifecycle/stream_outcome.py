@@ -1,20 +1,22 @@
 """Works out what came of an attempt of a stream. No table's log is asked: a stream makes thousands of commits, and whatever it has
 done, it goes on from its checkpoint."""
 
-from collections.abc import Callable
 from datetime import datetime
 
-from sluice.api.job_status import Attempt, AttemptException, EndingReason, Outcome, StreamProgress
+from sluice.api.job_status import Attempt, EndingReason, Outcome, StreamProgress
 from sluice.engines import Observation, Stage
 from sluice.engines.result import RunResult, parse
 from sluice.lifecycle import lost_commits, source_changes
 from sluice.lifecycle.driver_ends import (
     DELETED,
+    AsTold,
     death_of,
     ended_as,
     failure_of,
     never_started,
+    observed,
     outcome_of,
+    told_to,
     was_told_to_end,
     why_lost,
 )
@@ -57,7 +59,7 @@ def closed_stream(
     *,
     deleted: bool = False,
     came_back: bool = False,
-    as_told: Callable[[AttemptException | None], AttemptException | None] = lambda exception: exception,
+    as_told: AsTold = lambda exception: exception,
     job: str | None = None,
 ) -> Attempt:
     """The same as `outcome.closed` for a stream. `progress`: what is known of it after the attempt."""
@@ -70,12 +72,9 @@ def closed_stream(
         return ended_as(attempt, ended, Outcome.UNKNOWN, may_have_run)
     if seen.stage is Stage.NEVER_STARTS:
         return never_started(attempt, ended, seen.detail)
-    attempt = attempt.model_copy(
-        update={"started_at": attempt.started_at or seen.started_at, "exit_code": seen.exit_code}
-    )
-    result = parse(seen.message)
+    attempt = observed(attempt, seen)
+    result = told_to(job, parse(seen.message), as_told)
     if result is not None:
-        result = result.model_copy(update={"exception": as_told(result.exception), "of_job": job})
         attempt = attempt.model_copy(
             update={
                 "report": result.report,

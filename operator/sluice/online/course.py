@@ -5,13 +5,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from sluice.api.base import Json
-from sluice.api.job_status import AttemptProgress, Phase
+from sluice.api.job_status import OVER, AttemptProgress, Phase
 from sluice.api.reasons import Reason
 from sluice.engines.attempt import driver_pod_name
 from sluice.engines.progress import progress_from
 from sluice.online.job_names import JobName
 from sluice.online.job_objects import (
-    OVER,
     object_in,
     objects_in,
     phase_of,

@@ -4,13 +4,14 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 
 from sluice.api.base import Json
+from sluice.api.job_status import OVER
 from sluice.engines import DRIVER_CONTAINER
 from sluice.engines.attempt import driver_pod_name
 from sluice.kube.client import ApiError, Kube, NotFoundError
 from sluice.kube.resources import JOBS, PODS
 from sluice.online.errors import OnlineError
 from sluice.online.job_names import JobName
-from sluice.online.job_objects import OVER, attempts_of, object_in, objects_in, phase_of, status_in
+from sluice.online.job_objects import attempts_of, object_in, objects_in, phase_of, status_in
 
 PAUSE = 2.0
 """Seconds between two looks at what is waited for."""

@@ -7,10 +7,9 @@ from datetime import datetime, timedelta
 from statistics import median
 
 from sluice.api.base import Json
-from sluice.api.job_status import Outcome, Phase
+from sluice.api.job_status import OVER, Outcome, Phase
 from sluice.online.job_objects import (
     HOLDING,
-    OVER,
     attempts_of,
     objects_in,
     phase_of,

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from sluice.api.base import Json
+from sluice.api.job_status import OVER
 from sluice.kube.client import UNAUTHORIZED, ApiError, ConflictError, Kube, NotFoundError
 from sluice.kube.resources import JOBS
 from sluice.online.job_names import JobName
-from sluice.online.job_objects import OVER, key_of, phase_of
+from sluice.online.job_objects import key_of, phase_of
 
 TRIES = 10
 """How often a job is looked at again that changes while it is being changed: the operator writes its status a few times a run."""

@@ -11,7 +11,6 @@ NEW = "New"
 HOLDING = frozenset({Phase.STARTING.value, Phase.RUNNING.value, Phase.ENDING.value})
 AT_REST = frozenset({Phase.PAUSED.value, Phase.BACKING_OFF.value, Phase.SUSPENDED.value})
 """Phases in which a job is in nobody's way but a stream, which keeps away what would break it for good."""
-OVER = frozenset(phase.value for phase in Phase if phase.is_terminal)
 
 
 def key_of(job: Json) -> str:

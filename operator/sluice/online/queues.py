@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from sluice.api.base import Json
 from sluice.api.durations import seconds
-from sluice.api.job_status import Phase
+from sluice.api.job_status import OVER, Phase
 from sluice.api.policy import AGE_AFTER
 from sluice.controller.declarations import declarations
 from sluice.lifecycle.table_rules import ages_after, writers_at_a_time
@@ -14,7 +14,6 @@ from sluice.lifecycle.yielding import counts_from
 from sluice.online.estimates import Estimates, usual_times
 from sluice.online.job_objects import (
     HOLDING,
-    OVER,
     attempts_of,
     key_of,
     object_in,

@@ -2,12 +2,12 @@
 
 from sluice.api import names
 from sluice.api.base import Json
-from sluice.api.job_status import Phase
+from sluice.api.job_status import OVER, Phase
 from sluice.kube.client import Kube
 from sluice.online.course import Course, OldEnd
 from sluice.online.job_changes import Decision, Result, Told, changed
 from sluice.online.job_names import JobName
-from sluice.online.job_objects import OVER, attempts_of, object_in, phase_of, status_in, whole_number
+from sluice.online.job_objects import attempts_of, object_in, phase_of, status_in, whole_number
 
 MANAGER = "sluice-retry"
 _MOST_DIGITS = 10

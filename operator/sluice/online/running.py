@@ -5,13 +5,14 @@ import time
 from collections.abc import Sequence
 
 from sluice.api.base import Json
+from sluice.api.job_status import OVER
 from sluice.kube.client import ApiError, ConflictError, Kube, NotFoundError
 from sluice.kube.resources import JOBS
 from sluice.online.course import Course
 from sluice.online.errors import OnlineError
 from sluice.online.following import Say
 from sluice.online.job_files import Work
-from sluice.online.job_objects import OVER, phase_of
+from sluice.online.job_objects import phase_of
 
 MANAGER = "sluice-run"
 PATIENCE = 60.0

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.conditions import ConditionStatus
-from sluice.api.job_status import AttemptProgress, Phase
+from sluice.api.job_status import OVER, AttemptProgress, Phase
 from sluice.api.operator_status import OperatorCondition, OperatorConditionType, read
 from sluice.api.reasons import Reason
 from sluice.installations.unexplained import UnexplainedLeases, in_words
@@ -23,7 +23,6 @@ from sluice.online.connection import Installation, cluster
 from sluice.online.driver_pods import DriverPods, driver_pods, progress_in
 from sluice.online.job_objects import (
     HOLDING,
-    OVER,
     key_of,
     objects_in,
     pause_in,

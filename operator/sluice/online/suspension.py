@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from sluice.api.base import Json
-from sluice.api.job_status import Phase
+from sluice.api.job_status import OVER, Phase
 from sluice.online.connection import cluster
 from sluice.online.job_changes import Decision, Result, Told, changed, jobs_that_go_on
 from sluice.online.job_names import JobName, job_names, namespace_or_usual
-from sluice.online.job_objects import HOLDING, OVER, object_in, objects_in, phase_of
+from sluice.online.job_objects import HOLDING, object_in, objects_in, phase_of
 
 MANAGER = "sluice-suspend"
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"

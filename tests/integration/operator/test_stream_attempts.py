@@ -126,6 +126,15 @@ def test_a_stream_is_ready_while_it_works_and_what_it_has_done_outlives_its_driv
         "those before it had found that, and ended it"
     )
     assert (status["stream"]["batch"], conditions(status)["Ready"]) == (7, "False")
+    tells(shared, third, queryId="another", batch=0, batches=1, batchAt=now())
+    status = has_reason(shared, "works", "Streaming")
+    assert status["stream"]["replaced"] == {"queryId": "q", "batch": 7}
+    assert "its checkpoint was emptied or replaced after batch 7" in status["message"]
+    eventually(
+        lambda: any("emptied or replaced after batch 7" in message for message in messages(shared, "works")),
+        "an Event tells that it writes anew what it had written",
+        show=lambda: messages(shared, "works"),
+    )
 
 
 def test_one_that_was_asked_to_stop_by_hand_queues_again_at_once(shared: Played) -> None:
