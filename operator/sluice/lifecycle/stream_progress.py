@@ -46,6 +46,8 @@ def _last_of(known: StreamProgress) -> ReplacedCheckpoint | None:
 
 
 def _is_older(said: StreamProgress, known: StreamProgress) -> bool:
+    if _is_of_another_query(said, known):
+        return False
     if said.batches < known.batches:
         return True
     return said.batch is not None and known.batch is not None and said.batch < known.batch

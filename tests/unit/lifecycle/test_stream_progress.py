@@ -66,6 +66,15 @@ def test_that_its_checkpoint_was_replaced_is_told_once_and_stays_said() -> None:
     assert telling.checkpoint_replaced(later, once_more) is not None
 
 
+def test_a_driver_that_said_nothing_of_its_query_at_first_is_believed_when_it_does() -> None:
+    """Its batches are counted anew, and are fewer than those before it had."""
+    known = put_together(None, BATCH, 1, NOW)
+    begun = put_together(known, progress(queryId=None), 2, LATER)
+    told = put_together(begun, progress(queryId="other", batch=0, batches=1), 2, LATER)
+    assert (told.query_id, told.batch) == ("other", 0)
+    assert told.replaced == ReplacedCheckpoint(query_id="9c2b", batch=17)
+
+
 def test_nothing_is_done_twice_by_a_new_checkpoint_where_no_batch_had_ended() -> None:
     begun = put_together(None, progress(), 1, NOW)
     assert put_together(begun, progress(queryId="other"), 2, LATER).replaced is None
