@@ -75,6 +75,24 @@ def table(spark: SparkSession, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def target(tmp_path: Path) -> Path:
+    """Of a table to come."""
+    return tmp_path / "copy"
+
+
+@pytest.fixture
+def made(spark: SparkSession, target: Path) -> Path:
+    """The target, which is a table already."""
+    spark.sql(f"CREATE TABLE {at(target)} (id BIGINT, date DATE, item STRING) USING delta")
+    return target
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Path:
+    return tmp_path / "checkpoint"
+
+
+@pytest.fixture
 def drivers(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Drivers:
     """Programs of a job's own, run in the session of all tests."""
     return Drivers(spark, tmp_path / "termination-log", monkeypatch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,16 +11,6 @@ from pyspark.sql import SparkSession
 
 from integration.runner.jobs import Document, at, place
 from integration.runner.streaming import add, ids, run_stream, stream_of
-
-
-@pytest.fixture
-def target(tmp_path: Path) -> Path:
-    return tmp_path / "copy"
-
-
-@pytest.fixture
-def checkpoint(tmp_path: Path) -> Path:
-    return tmp_path / "checkpoint"
 
 
 def refusal(result: Document, name: str) -> str:
@@ -59,6 +50,35 @@ def test_a_checkpoint_of_another_stream_is_refused_and_tells_whose_it_is(
     assert run_stream(spark, stream_of(table, checkpoint, **append))["outcome"] == "Succeeded"
     assert json.loads((checkpoint / "sluice.json").read_text())["job"] == "sales/daily"
     assert ids(spark, target) == [1, 2, 3]
+
+
+def test_a_copy_of_a_checkpoint_is_refused_until_somebody_says_that_it_takes_its_place(
+    spark: SparkSession, table: Path, target: Path, checkpoint: Path
+) -> None:
+    append: Document = {"table": {"path": place(target)}}
+    assert run_stream(spark, stream_of(table, checkpoint, **append))["outcome"] == "Succeeded"
+    copy = checkpoint.with_name("copy of it")
+    shutil.copytree(checkpoint, copy)
+    add(spark, table, 3)
+    told = refusal(run_stream(spark, stream_of(table, copy, **append)), "CheckpointOfAnotherStreamError")
+    assert f"the checkpoint {copy} is a copy of file:{checkpoint} (job sales/daily)" in told
+    assert ids(spark, target) == [1, 2]
+    (copy / "sluice.json").unlink()
+    assert run_stream(spark, stream_of(table, copy, **append))["outcome"] == "Succeeded"
+    assert ids(spark, target) == [1, 2, 3]
+
+
+def test_a_checkpoint_tells_whose_it_is_before_its_first_batch_and_nothing_before_that_counts(
+    spark: SparkSession, table: Path, made: Path, checkpoint: Path, tmp_path: Path
+) -> None:
+    fails = f"INSERT INTO {at(made)} SELECT id, date, raise_error('x') FROM batch"
+    checkpoint.mkdir()
+    (checkpoint / "sluice.json").write_text("{")
+    assert run_stream(spark, stream_of(table, checkpoint, fails))["exception"]["statement"] == 1
+    other = tmp_path / "other"
+    spark.sql(f"CREATE TABLE {at(other)} SHALLOW CLONE {at(table)}")
+    told = refusal(run_stream(spark, stream_of(other, checkpoint, fails)), "CheckpointOfAnotherStreamError")
+    assert f"which reads {table}, and this one {other}" in told
 
 
 def test_a_checkpoint_that_does_not_tell_whose_it_is_is_gone_on_from_and_that_is_said(

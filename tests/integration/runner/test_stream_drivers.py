@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
+from integration.runner.freezing import Freeze
 from integration.runner.jobs import Document, Driver, at, place
 from integration.runner.streaming import (
     add,
@@ -23,53 +27,42 @@ from integration.runner.streaming import (
 EACH_SECOND = {"processingTime": "1 second"}
 
 
+Hold = Callable[[Document], AbstractContextManager[tuple[Driver, Freeze]]]
+
+
 @pytest.fixture
-def target(spark: SparkSession, tmp_path: Path) -> Path:
-    path = tmp_path / "copy"
-    spark.sql(f"CREATE TABLE {at(path)} (id BIGINT, date DATE, item STRING) USING delta")
-    return path
-
-
-def python_of(driver: Driver) -> int:
-    """The driver's own process, which the JVM of spark-submit has started."""
-    listed = subprocess.run(
-        ["pgrep", "--parent", str(driver.process.pid), "-f", "run.py"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return int(listed.stdout.split()[0])
+def hold(tmp_path: Path, freezes: Path) -> Hold:
+    """A driver that is held at its commit."""
+    return partial(driver_held_at_its_commit, tmp_path, freezes)
 
 
 def test_what_a_killed_driver_had_begun_takes_effect_once_in_the_next(
-    spark: SparkSession, table: Path, target: Path, tmp_path: Path, freezes: Path
+    spark: SparkSession, table: Path, made: Path, checkpoint: Path, hold: Hold
 ) -> None:
     """The DELETE finds nothing, so that the commit which is held is the INSERT's."""
-    checkpoint = tmp_path / "checkpoint"
     texts = (
-        f"DELETE FROM {at(target)} WHERE id <= 2",
-        f"INSERT INTO {at(target)} SELECT * FROM batch",
-        f"UPDATE {at(target)} SET item = item || '!' WHERE id <= 2",
+        f"DELETE FROM {at(made)} WHERE id <= 2",
+        f"INSERT INTO {at(made)} SELECT * FROM batch",
+        f"UPDATE {at(made)} SET item = item || '!' WHERE id <= 2",
     )
     document = stream_of(table, checkpoint, *texts, run_key="killed-stream")
-    with driver_held_at_its_commit(tmp_path, freezes, document) as (driver, freeze):
+    with hold(document) as (driver, freeze):
         os.killpg(driver.process.pid, signal.SIGKILL)
         driver.process.communicate()
         freeze.lift()
     assert (checkpoint / "offsets" / "0").exists()
-    assert ids(spark, target) == []
+    assert ids(spark, made) == []
     assert run_stream(spark, stream_of(table, checkpoint, *texts))["outcome"] == "Succeeded"
-    rows = spark.sql(f"SELECT id, item FROM {at(target)} ORDER BY id").collect()
+    rows = spark.sql(f"SELECT id, item FROM {at(made)} ORDER BY id").collect()
     assert [tuple(row) for row in rows] == [(1, "a!"), (2, "b!")]
 
 
 def test_of_two_drivers_on_one_checkpoint_one_commits_and_the_other_is_told_that_it_lost(
-    spark: SparkSession, table: Path, target: Path, tmp_path: Path, freezes: Path
+    spark: SparkSession, table: Path, made: Path, checkpoint: Path, hold: Hold
 ) -> None:
-    checkpoint = tmp_path / "checkpoint"
-    append: Document = {"table": {"path": place(target)}}
+    append: Document = {"table": {"path": place(made)}}
     held = stream_of(table, checkpoint, run_key="first-stream", trigger=EACH_SECOND, **append)
-    with driver_held_at_its_commit(tmp_path, freezes, held) as (driver, freeze):
+    with hold(held) as (driver, freeze):
         with running(spark, stream_of(table, checkpoint, trigger=EACH_SECOND, **append)) as second:
             second.wait_until("batches", 1)
             freeze.lift()
@@ -80,17 +73,21 @@ def test_of_two_drivers_on_one_checkpoint_one_commits_and_the_other_is_told_that
     assert driver.process.returncode == 1
     failure = result["exception"]
     assert (failure["class"], failure["retriable"]) == ("ConcurrentTransactionException", True), result
-    assert ids(spark, target) == [1, 2]
+    assert ids(spark, made) == [1, 2]
 
 
+@pytest.mark.parametrize("told", ["all processes", "the JVM alone"])
 def test_a_driver_that_is_ended_lets_its_batch_come_to_its_end(
-    spark: SparkSession, table: Path, target: Path, tmp_path: Path, freezes: Path
+    spark: SparkSession, table: Path, made: Path, hold: Hold, told: str
 ) -> None:
-    checkpoint = tmp_path / "checkpoint"
-    append: Document = {"table": {"path": place(target)}}
-    document = stream_of(table, checkpoint, run_key="ended-stream", trigger=EACH_SECOND, **append)
-    with driver_held_at_its_commit(tmp_path, freezes, document) as (driver, freeze):
-        os.kill(python_of(driver), signal.SIGTERM)
+    """A pod's first process is told of its end, which is the JVM, or in our image one that tells all."""
+    checkpoint = table.parent / "checkpoint"
+    append: Document = {"table": {"path": place(made)}}
+    document = stream_of(table, checkpoint, run_key=f"ended-{len(told)}", trigger=EACH_SECOND, **append)
+    with hold(document) as (driver, freeze):
+        (os.kill if told == "the JVM alone" else os.killpg)(driver.process.pid, signal.SIGTERM)
+        time.sleep(2)
+        assert driver.process.poll() is None
         freeze.lift()
         driver.process.communicate(timeout=120)
     result = driver.result()
@@ -99,4 +96,4 @@ def test_a_driver_that_is_ended_lets_its_batch_come_to_its_end(
     assert (checkpoint / "commits" / "0").exists()
     add(spark, table, 3)
     assert run_stream(spark, stream_of(table, checkpoint, **append))["stream"]["batch"] == 1
-    assert ids(spark, target) == [1, 2, 3]
+    assert ids(spark, made) == [1, 2, 3]

@@ -13,16 +13,6 @@ from integration.runner.streaming import add, run_stream, running, stream_of
 AT_ONCE = {"processingTime": "0 seconds"}
 
 
-@pytest.fixture
-def target(tmp_path: Path) -> Path:
-    return tmp_path / "copy"
-
-
-@pytest.fixture
-def checkpoint(tmp_path: Path) -> Path:
-    return tmp_path / "checkpoint"
-
-
 def exception(result: Document) -> tuple[str, str | None, int | None]:
     found = result["exception"]
     return found["class"], found["errorClass"], found["statement"]
@@ -82,6 +72,15 @@ def test_a_statement_that_fails_in_a_batch_is_told_with_its_number_and_error_cla
         ({"query": "SELECT 1 AS id"}, "does not read the view source"),
         ({"query": "CREATE VIEW v AS SELECT 1"}, "the stream's query is not a query"),
         ({"table": None, "statements": [{"number": 1, "text": "CACHE TABLE batch"}]}, "CacheTable"),
+        ({"table": None, "statements": [{"number": 1, "text": "OPTIMIZE orders"}]}, "OptimizeTableCommand"),
+        (
+            {"table": None, "statements": [{"number": 1, "text": "ALTER TABLE orders ADD COLUMNS (x INT)"}]},
+            "AddColumns: let a job of its own do it",
+        ),
+        (
+            {"table": None, "statements": [{"number": 1, "text": "SET spark.sql.ansi.enabled = false"}]},
+            "SetCommand",
+        ),
     ],
 )
 def test_what_could_not_be_done_once_for_each_batch_is_refused_before_anything_is_read(

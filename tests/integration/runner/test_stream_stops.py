@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-import pytest
 from pyspark.sql import SparkSession
 
 from integration.runner.freezing import Freeze, wait_for
@@ -14,16 +13,6 @@ from integration.runner.streaming import Running, add, ids, run_stream, running,
 
 AT_ONCE = {"processingTime": "0 seconds"}
 ONE_BY_ONE = {"maxFilesPerTrigger": "1"}
-
-
-@pytest.fixture
-def target(tmp_path: Path) -> Path:
-    return tmp_path / "copy"
-
-
-@pytest.fixture
-def checkpoint(tmp_path: Path) -> Path:
-    return tmp_path / "checkpoint"
 
 
 def test_a_stream_that_has_a_batch_after_the_other_stops_between_two_of_them(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from pyspark.sql import SparkSession
 
 from integration.runner.jobs import at, location, place
@@ -12,16 +11,6 @@ from integration.runner.streaming import add, ids, run_stream, running, stream_o
 
 EACH_SECOND = {"processingTime": "1 second"}
 AT_ONCE = {"processingTime": "0 seconds"}
-
-
-@pytest.fixture
-def target(tmp_path: Path) -> Path:
-    return tmp_path / "copy"
-
-
-@pytest.fixture
-def checkpoint(tmp_path: Path) -> Path:
-    return tmp_path / "checkpoint"
 
 
 def test_available_now_appends_what_is_there_and_ends(

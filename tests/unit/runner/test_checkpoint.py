@@ -31,6 +31,23 @@ OURS = Owner("sales/orders", (ORDERS,), "delta", "s3://lake/raw")
 def test_what_is_written_is_read_again() -> None:
     assert parsed(OURS.text()) == OURS
     assert parsed(replace(OURS, path=None, targets=()).text()) == replace(OURS, path=None, targets=())
+    assert parsed(replace(OURS, checkpoint="s3a://lake/c").text()) == replace(OURS, checkpoint="s3a://lake/c")
+
+
+@pytest.mark.parametrize(
+    ("known", "here", "is_elsewhere"),
+    [
+        ("s3a://lake/c", "s3a://lake/c", False),
+        ("s3a://lake/c", "s3://lake//c/", False),
+        ("s3a://lake/c", "s3a://lake/c2", True),
+        ("s3a://lake/c", "s3a://backup/c", True),
+        (None, "s3a://lake/c", False),
+    ],
+)
+def test_a_checkpoint_that_says_of_itself_that_it_lies_elsewhere_is_a_copy(
+    known: str | None, here: str, is_elsewhere: bool
+) -> None:
+    assert replace(OURS, checkpoint=known).is_elsewhere(replace(OURS, checkpoint=here)) is is_elsewhere
 
 
 @pytest.mark.parametrize(
@@ -46,6 +63,7 @@ def test_what_is_written_is_read_again() -> None:
         OURS.text().replace('"s3://lake/raw"', "7"),
         OURS.text().replace('"s3://lake/raw"', "[]"),
         OURS.text().replace('"6b1f"', "{}"),
+        replace(OURS, checkpoint="s3a://lake/c").text().replace('"s3a://lake/c"', "7"),
     ],
 )
 def test_what_sluice_did_not_write_is_not_read(text: str) -> None:

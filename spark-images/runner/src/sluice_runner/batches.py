@@ -32,7 +32,7 @@ from sluice_runner.partitions import Conditions
 from sluice_runner.past import Done
 from sluice_runner.plan import Job, Statement, Stream, Target, Write
 from sluice_runner.promise import Gate
-from sluice_runner.repeatable import WRITES_DELTA, refuse_unrepeatable
+from sluice_runner.repeatable import WRITES_DELTA, refuse_in_a_batch, refuse_unrepeatable
 from sluice_runner.settings import set_to
 from sluice_runner.stopping import Boundary
 from sluice_runner.stream_state import StreamState
@@ -287,7 +287,7 @@ def mentioned_by(spark: SparkSession, stream: Stream) -> list[tuple[str, ...]]:
 def refuse_statements(spark: SparkSession, stream: Stream) -> None:
     """Refuses before anything is read what no batch could do."""
     for one in stream.statements:
-        refuse_unrepeatable(targets.analyse(spark, one.text))
+        refuse_in_a_batch(targets.analyse(spark, one.text))
     if stream.query is not None and not targets.is_query(spark, stream.query):
         raise RefusedStatementError(
             "nothing was run, because the stream's query is not a query: Spark would run it before the stream starts"

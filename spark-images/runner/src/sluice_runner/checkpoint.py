@@ -1,7 +1,7 @@
 """What a stream's checkpoint tells before anything is read: whose it is, and whether it lies where it lasts.
 
 Spark keeps in it how far a query has come, and takes any query that comes with it for that one. So we keep a file of our own
-beside Spark's, with the tables and the source: a stream of others would leave out rows that it has never read.
+beside Spark's, with the tables, the source and its own place: a stream of others would leave out rows that it has never read.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JJavaError
@@ -62,11 +62,19 @@ class Owner:
     targets: tuple[Place, ...]
     format: str
     path: str | None
+    checkpoint: str | None = None
+    """Where the checkpoint lies that says so. None: it was written by a runner that didn't say."""
 
     def text(self) -> str:
         targets = [{"location": one.location, "id": one.id} for one in self.targets]
         source = {"format": self.format, "path": self.path}
-        return json.dumps({"version": _VERSION, "job": self.job, "targets": targets, "source": source})
+        told = {"version": _VERSION, "job": self.job, "targets": targets, "source": source}
+        return json.dumps(told | ({} if self.checkpoint is None else {"checkpoint": self.checkpoint}))
+
+    def is_elsewhere(self, other: Owner) -> bool:
+        return None not in (self.checkpoint, other.checkpoint) and not is_same(
+            self.checkpoint or "", other.checkpoint or ""
+        )
 
     def why_not(self, other: Owner) -> str | None:
         """What tells the two apart. A stream may come to write one table more, or one less."""
@@ -120,7 +128,8 @@ def parsed(text: str) -> Owner:
             raise ValueError(f"its version is {found['version']}")
         source: Mapping[str, Any] = found["source"]
         targets = tuple(Place(str(one["location"]), _text(one["id"])) for one in found["targets"])
-        return Owner(str(found["job"]), targets, str(source["format"]), _text(source["path"]))
+        checkpoint = _text(found.get("checkpoint"))
+        return Owner(str(found["job"]), targets, str(source["format"]), _text(source["path"]), checkpoint)
     except (KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"it is none that Sluice wrote ({error})") from error
 
@@ -146,16 +155,27 @@ class Checkpoint:
         try:
             files = self._path.getFileSystem(self._conf)
             self._refuse_in_a_table(files)
-            self._refuse_another(files, stream_is)
+            self._refuse_another(files, self._here(files, stream_is))
         except Py4JJavaError as error:
             # What Hadoop says of this seldom has the path in it.
             raise UnreachableStorageError(
                 f"the checkpoint {self._location} could not be looked into. Nothing was run"
             ) from error
 
+    def claim(self, owner: Owner) -> None:
+        """Has a checkpoint in which nothing is yet tell whose it is, before Spark writes there what is to be read."""
+        try:
+            if not self._has_begun(self._path.getFileSystem(self._conf)):
+                self.keep(owner)
+        except Py4JJavaError as error:
+            raise UnreachableStorageError(
+                f"the checkpoint {self._location} could not be written to. Nothing was run"
+            ) from error
+
     def keep(self, owner: Owner) -> None:
         """Writes whose the checkpoint is, unless it says so already, or says of which tables where the owner now knows of none."""
         files = self._path.getFileSystem(self._conf)
+        owner = self._here(files, owner)
         ours = self._child(FILE)
         if files.exists(ours) and (not owner.targets or self._read(files) == owner.text()):
             return
@@ -168,6 +188,12 @@ class Checkpoint:
         files.delete(ours, False)
         if not files.rename(half, ours):
             raise UnreachableStorageError(f"{ours.toString()} could not be written: rename failed")
+
+    def _has_begun(self, files: Any) -> bool:
+        return bool(files.exists(self._child("offsets")))
+
+    def _here(self, files: Any, owner: Owner) -> Owner:
+        return replace(owner, checkpoint=str(files.makeQualified(self._path).toString()))
 
     def _refuse_in_a_table(self, files: Any) -> None:
         below: list[str] = []
@@ -198,13 +224,16 @@ class Checkpoint:
             return False
 
     def _refuse_another(self, files: Any, stream_is: Owner) -> None:
+        has_begun = self._has_begun(files)
         if not files.exists(self._child(FILE)):
-            if files.exists(self._child("offsets")):
+            if has_begun:
                 sys.stdout.write(
                     f"sluice: the checkpoint {self._location} does not tell whose it is (it has no {FILE}): the stream goes on "
                     "from it as if it were its own\n"
                 )
             return
+        if not has_begun:
+            return  # nothing was read: it is nobody's yet
         cure = f"Name a new checkpoint, with which the stream begins anew; or, if this one is meant, delete {self._location}/{FILE}"
         try:
             known = parsed(self._read(files))
@@ -213,6 +242,13 @@ class Checkpoint:
                 f"nothing was run, because {self._location}/{FILE}, which tells whose the checkpoint is, can't be read: {error}. "
                 + cure
             ) from error
+        if known.is_elsewhere(stream_is):
+            raise CheckpointOfAnotherStreamError(
+                f"nothing was run, because the checkpoint {self._location} is a copy of {known.checkpoint} (job {known.job}): "
+                "tables know the batches of both by one number, and would leave out those that the other has written. Name a new "
+                "checkpoint, with which the stream begins anew; or, if it was moved and nobody goes on from where it was, delete "
+                f"{self._location}/{FILE}"
+            )
         why = known.why_not(stream_is)
         if why is not None:
             raise CheckpointOfAnotherStreamError(

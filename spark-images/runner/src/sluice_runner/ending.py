@@ -3,23 +3,54 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 from datetime import datetime, timezone
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING, Any
 
 from sluice_runner.failures import Terminated
 from sluice_runner.result import Result, encode
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 TERMINATION_LOG = "SLUICE_TERMINATION_LOG"
 _DEFAULT_LOG = "/dev/termination-log"
 
 
 def on_sigterm(_signal: int, _frame: FrameType | None) -> None:
+    """Only the first one counts: a pod's end may be told to this process by several."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise Terminated(
         "the driver was ended by SIGTERM. The running statement may have committed or may still commit: look into the "
         "table's log"
     )
+
+
+class _HandedOn:
+    """What the JVM does at SIGTERM."""
+
+    def handle(self, _signal: Any) -> None:
+        """The main thread hears of it, which may wait for an answer of the JVM's."""
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
+
+    class Java:
+        implements = ("sun.misc.SignalHandler",)
+
+
+def take_over_from_jvm(spark: SparkSession) -> None:
+    """From here on SIGTERM is for this process alone to act on. A JVM would shut Spark down at once, whatever it is at; and the
+    first process of a container, which is told of the end, is the JVM, or one that tells all."""
+    # An image without PySpark must still report that.
+    from pyspark.java_gateway import ensure_callback_server_started  # noqa: PLC0415
+
+    start_callback_server: Any = ensure_callback_server_started
+    start_callback_server(spark.sparkContext._gateway)
+    signals: Any = spark._jvm.sun.misc  # type: ignore[union-attr]
+    signals.Signal.handle(signals.Signal("TERM"), _HandedOn())
 
 
 def now() -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from sluice_runner import hiding, report, session
 from sluice_runner.cluster import Cluster
-from sluice_runner.ending import leave, now, on_sigterm
+from sluice_runner.ending import leave, now, on_sigterm, take_over_from_jvm
 from sluice_runner.failures import Failure, Terminated, classify, of_shut_down, terminated
 from sluice_runner.masking import Mask, mask_of, secret_by_name, secrets
 from sluice_runner.plan import Plan, Stream, decode
@@ -88,6 +88,7 @@ class _Driver:
 
         if not isinstance(plan.work, Stream):
             return work.run(spark, progress)
+        take_over_from_jvm(spark)
         stop = Stop()
         watch = PodWatch(stop, plan.job.namespace, self.mask, self._cluster)
         watch.start()

@@ -46,6 +46,18 @@ WRITES_ONE_TABLE = frozenset(
 WRITES_DELTA = WRITES_ONE_TABLE - {"ConvertToDeltaCommand"}
 """Those whose table is Delta's already, if it is there."""
 
+_OF_BATCHES = frozenset(
+    {
+        "AppendData",
+        "DeleteFromTable",
+        "InsertIntoStatement",
+        "MergeIntoTable",
+        "OverwriteByExpression",
+        "UpdateTable",
+    }
+)
+"""INSERT, MERGE, UPDATE and DELETE."""
+
 _AGAIN = CHANGE_THE_SESSION | frozenset(
     {
         "AlterViewAs",
@@ -78,6 +90,16 @@ def refuse_unrepeatable(statement: Statement) -> None:
     why = _why(statement)
     if why is not None:
         raise RefusedStatementError(f"the statement was not run, because {why}")
+
+
+def refuse_in_a_batch(statement: Statement) -> None:
+    """Refuses what no batch of a stream may hold: what a table's log doesn't tell to be done, or what outlasts the batch."""
+    refuse_unrepeatable(statement)
+    if statement.command not in _OF_BATCHES:
+        raise RefusedStatementError(
+            f"the statement was not run, because the batches of a stream run INSERT, MERGE, UPDATE and DELETE alone, and this is "
+            f"{statement.command}: let a job of its own do it"
+        )
 
 
 def _why(statement: Statement) -> str | None:

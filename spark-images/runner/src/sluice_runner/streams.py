@@ -72,8 +72,11 @@ class _Run:
         bound = Bound(spark, catalogs, plan.names, self._progress.leads, mentioned)
         refuse_statements(spark, self._stream)
         whose = owner(spark, plan.job, self._stream, bound, catalogs)
-        Checkpoint(spark, self._stream.checkpoint).refuse(whose)
-        query = self._started()
+        checkpoint = Checkpoint(spark, self._stream.checkpoint)
+        checkpoint.refuse(whose)
+        rows = self._rows()
+        checkpoint.claim(whose)
+        query = self._started(rows)
         self._state.query_id = query.id
         self._progress.running = 1
         try:
@@ -83,9 +86,9 @@ class _Run:
             raise
         return self._told(query, was_stopped)
 
-    def _started(self) -> StreamingQuery:
+    def _started(self, rows: DataFrame) -> StreamingQuery:
         stream = self._stream
-        writer = self._rows().writeStream.foreachBatch(self._batches.run)
+        writer = rows.writeStream.foreachBatch(self._batches.run)
         writer = writer.option("checkpointLocation", stream.checkpoint).queryName(
             self._progress.plan.job.name
         )
