@@ -70,14 +70,26 @@ def test_a_stream_that_deltas_own_sink_began_goes_on_without_a_lost_or_doubled_r
     assert versions(made) == before + 1
 
 
-def test_a_batch_without_rows_commits_nothing(
-    spark: SparkSession, table: Path, made: Path, checkpoint: Path
+def test_a_batch_without_rows_commits_nothing_and_is_not_run_again(
+    spark: SparkSession, table: Path, target: Path, checkpoint: Path
 ) -> None:
-    before = versions(made)
-    append: Document = {"table": {"path": place(made)}, "query": "SELECT * FROM source WHERE id > 5"}
-    result = run_stream(spark, stream_of(table, checkpoint, **append))
-    assert (result["outcome"], result["stream"]["batch"], result["stream"]["batches"]) == ("Succeeded", 0, 0)
-    assert versions(made) == before
+    """Of the first ones it is asked whether they have any, and of those after the first commit it turns out at theirs."""
     add(spark, table, 6)
-    assert run_stream(spark, stream_of(table, checkpoint, **append))["stream"]["batches"] == 1
-    assert ids(spark, made) == [6]
+    add(spark, table, 3)
+    add(spark, table, 7)
+    source = {"format": "delta", "path": place(table), "options": {"maxFilesPerTrigger": "1"}}
+    append: Document = {
+        "table": {"path": place(target)},
+        "query": "SELECT * FROM source WHERE id > 5",
+        "source": source,
+    }
+    result = run_stream(spark, stream_of(table, checkpoint, **append))
+    told = result["stream"]
+    assert (result["outcome"], told["batch"], told["batches"]) == ("Succeeded", 4, 2), result
+    assert ids(spark, target) == [6, 7]
+    assert versions(target) == 2
+    assert told["lastCommit"]["version"] == 1
+    add(spark, table, 4)
+    again = run_stream(spark, stream_of(table, checkpoint, **append))["stream"]
+    assert (again["batch"], again["batches"]) == (5, 0)
+    assert versions(target) == 2

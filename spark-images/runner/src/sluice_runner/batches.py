@@ -14,12 +14,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sluice_runner import tables, targets, write
 from sluice_runner.assumptions import NotAsJudgedError
 from sluice_runner.bound import Bound
 from sluice_runner.catalogs import Catalogs, Name
+from sluice_runner.chains import chain_of
 from sluice_runner.checkpoint import Checkpoint, Owner, owner_of, places_of
 from sluice_runner.commits import Commit
 from sluice_runner.executing import Context, Outcome, Prepared, failure_of, step
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 VIEW = "batch"
 _LONGEST_LINE = 512
+_EMPTY_COMMIT = "dev.sluice.delta.EmptyCommitException"
 
 
 class BatchFailed(Exception):  # noqa: N818 - it only ends the query: the outcome has the failure
@@ -129,12 +131,17 @@ class Batches:
             rooms = self._rooms = _Rooms(batch.sparkSession, self._progress, self._stream)
         with _kept(batch, bool(self._stream.statements)):
             own: Sequence[Commit] = ()
-            has_rows = not batch.isEmpty()
+            is_known = not rooms.finds_out_at_the_commit
+            has_rows = not (is_known and batch.isEmpty())
             if has_rows:
                 rooms.numbered.batch = number
                 own = self._statements(rooms, batch, rooms.done(number) if is_first else Done())
+                has_rows = is_known or bool(own)
         if self.failed is not None:
             return
+        rooms.finds_out_at_the_commit = self._stream.table is not None and (
+            rooms.finds_out_at_the_commit or bool(own)
+        )
         if is_first:
             rooms.keep_owner()
         seconds = time.monotonic() - began
@@ -190,6 +197,9 @@ class _Rooms:
         self._stream = stream
         self._plan = plan
         self._catalogs = catalogs
+        self.finds_out_at_the_commit = False
+        """Whether a batch has rows: to ask before would be to read a selective query nearly twice. Not as long as this attempt has
+        committed nothing: an empty append would make a table that isn't there, and Delta may leave out a batch that was done."""
         self.numbered = Numbered(spark, stream, _query_id(spark))
         self.context = Context(
             spark,
@@ -214,13 +224,25 @@ class _Rooms:
         name = self.context.bound.there(write.table_name(table))
         if table.path is None and name != write.table_name(table):
             table = Target(path=name[1], name=None)
-        tables.refuse_foreign_folder(self._spark, name)
+        if not self.finds_out_at_the_commit:  # otherwise this attempt has committed to it
+            tables.refuse_foreign_folder(self._spark, name)
         work = Write(table, self._stream.source, "Append", None, False, None, None)
         return Prepared(
             targets.of_write(name),
             partial(mentioned_by, self._spark, self._stream),
-            partial(write.put, self._spark, work, lambda: batch),
+            partial(self._put, work, batch),
         )
+
+    def _put(self, work: Write, batch: DataFrame) -> None:
+        empty_commits: Any = self._spark._jvm.dev.sluice.delta.EmptyCommits  # type: ignore[union-attr]
+        empty_commits.refuse(self.finds_out_at_the_commit)
+        try:
+            write.put(self._spark, work, lambda: batch)
+        except Exception as error:
+            if not any(link.class_name == _EMPTY_COMMIT for link in chain_of(error)):
+                raise
+        finally:
+            empty_commits.refuse(False)
 
     def _sql(self, statement: Statement) -> Prepared:
         found = targets.analyse(self._spark, statement.text)

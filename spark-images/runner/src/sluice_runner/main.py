@@ -73,7 +73,7 @@ class _Driver:
         self._say(f"attempt {plan.attempt} of job {plan.job.namespace}/{plan.job.name}, run {plan.run_key}")
         self._hide(Mask([*secrets(plan, os.environ), *secret_by_name(hiding.settings())]))
         hiding.hide_from_log(self.mask)
-        self._spark = session.start(plan.assumed, gated=bool(plan.writes))
+        self._spark = session.start(plan.assumed, gated=is_gated(plan))
         hiding.hide_from_log(self.mask)  # again: a session that starts may configure the log anew
         hiding.hide_from_plans(self._spark, plan)
         teller = Teller(self._progress, self.mask, self._cluster)
@@ -140,3 +140,8 @@ class _Driver:
     def _say(text: str) -> None:
         sys.stdout.write(f"sluice: {text}\n")
         sys.stdout.flush()
+
+
+def is_gated(plan: Plan) -> bool:
+    """Whether commits are looked at before they are made: they are held to a promise, or may turn out to be empty."""
+    return bool(plan.writes) or (isinstance(plan.work, Stream) and plan.work.table is not None)

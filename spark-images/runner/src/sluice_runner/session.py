@@ -33,7 +33,7 @@ def has_delta_sql(spark: SparkSession) -> bool:
 
 
 def start(assumed: Assumed, *, gated: bool = False) -> SparkSession:
-    """`gated`: commits are to be held to a promise."""
+    """`gated`: commits are to be looked at before they are made."""
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415 - an image without PySpark must still report that
     from pyspark.sql import SparkSession  # noqa: PLC0415
 

@@ -14,7 +14,7 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 
 /**
- * Asks {@link CommitGate} before each commit, and leaves everything else to the LogStore that would serve the path.
+ * Asks {@link CommitGate} and {@link EmptyCommits} before each commit, and leaves everything else to the LogStore that would serve the path.
  *
  * <p>Which one that is, {@code sluice.gate.<scheme>} says, or {@code sluice.gate.any} for all schemes (for Spark with
  * {@code spark.hadoop.} before it).
@@ -43,12 +43,17 @@ public final class GatedLogStore extends LogStore {
     public void write(Path path, Iterator<String> actions, Boolean overwrite, Configuration hadoopConf)
             throws IOException {
         LogStore store = innerFor(path, hadoopConf);
-        if (CommitGate.isOpen() || !COMMIT.matcher(path.getName()).matches()) {
+        if (!COMMIT.matcher(path.getName()).matches()) {
             store.write(path, actions, overwrite, hadoopConf);
             return;
         }
+        Iterator<String> checked = EmptyCommits.checked(actions);
+        if (CommitGate.isOpen()) {
+            store.write(path, checked, overwrite, hadoopConf);
+            return;
+        }
         List<String> all = new ArrayList<>();
-        actions.forEachRemaining(all::add);
+        checked.forEachRemaining(all::add);
         CommitGate.check(path, all);
         store.write(path, all.iterator(), overwrite, hadoopConf);
     }
