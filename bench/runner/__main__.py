@@ -19,13 +19,12 @@ from itertools import pairwise
 from pathlib import Path
 
 import pyspark
+from bench.runner.settings import SETTINGS
 from pyspark.sql import SparkSession
 
 from integration.runner.jobs import (
-    DELTA_SETTINGS,
     Document,
     at,
-    class_path,
     plan,
     run_here,
     sql,
@@ -36,19 +35,6 @@ ROUNDS = 10
 DRIVERS = 3
 ROWS = 200_000
 TOKEN = 1 << 32
-SETTINGS = {
-    **DELTA_SETTINGS,
-    "spark.databricks.delta.snapshotPartitions": "2",
-    "spark.default.parallelism": "2",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.driver.extraClassPath": class_path(),
-    "spark.driver.memory": "1g",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-}
-"""Of a small job's driver; how Java runs it is left as it is, as in the images."""
 KINDS = ("plain", "runner", "runner with a run key")
 
 
