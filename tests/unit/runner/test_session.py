@@ -1,7 +1,20 @@
 """Spark is configured as the application says; only what Delta can't do without is added."""
 
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from sluice_runner import main
+from sluice_runner.assumptions import Assumed
+from sluice_runner.plan import Job, Plan, Source, Sql, Statement, Stream, Target
 from sluice_runner.session import completed
 
+STATEMENTS = (Statement(1, "DELETE FROM t", 1),)
+PLAN = Plan(Job("sales", "daily", "1"), "run", "abc", 1, 1, Sql(STATEMENTS), Assumed("4.2.0", None, {}))
+APPEND = Stream(Source(None, "delta", "/a", {}, {}), None, None, Target("/b", None), (), "/c", None)
 DELTA = "io.delta.sql.DeltaSparkSessionExtension"
 EXTENSIONS = "spark.sql.extensions"
 CATALOG = "spark.sql.catalog.spark_catalog"
@@ -23,3 +36,18 @@ def test_what_the_application_set_stays_as_it_is() -> None:
     )
     assert EXTENSIONS not in added
     assert CATALOG not in added
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_gated"),
+    [
+        ({}, False),
+        ({"writes": ("date = DATE'2026-11-19'",)}, True),
+        ({"work": APPEND}, True),
+        ({"work": replace(APPEND, table=None, statements=STATEMENTS)}, False),
+    ],
+)
+def test_commits_are_looked_at_that_were_promised_or_may_be_empty(
+    changes: dict[str, Any], is_gated: bool
+) -> None:
+    assert main.is_gated(replace(PLAN, **changes)) is is_gated
