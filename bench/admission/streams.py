@@ -46,6 +46,8 @@ async def streams(bench: Bench) -> None:
         found.reached = await _told_by_all(bench, running)
         found.figures["operator while all tell, ms/s"] = 1000 * meter.operator_seconds / meter.seconds
         await meter.end(found, units=found.reached)
+    if not operator.runs:
+        return  # without py-spy it was ended for its profile
     found.figures |= await _pause(bench, seen, running[:READERS], operator, source_of(0))
 
 
