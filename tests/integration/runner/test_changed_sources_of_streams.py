@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from integration.runner.freezing import wait_for
 from integration.runner.jobs import Document, at, place
-from integration.runner.streaming import Running, add, ids, run_stream, running, stream_of
+from integration.runner.streaming import ONCE, Running, add, ids, run_stream, running, stream_of
 
 EACH_SECOND = {"processingTime": "1 second"}
 ONLY_IDS = "SELECT id FROM source"
@@ -165,6 +165,33 @@ def test_an_attempt_that_runs_and_those_after_it_end_as_the_file_says(
     assert while_it_ran == expected_then
     # Of the two streams each has read what came later, once; or neither.
     assert [ids(spark, target).count(one) for one in LATER] == ([0, 0] if expected_after else [2, 2])
+
+
+@pytest.mark.parametrize("joined", ["rename", "add"])
+@pytest.mark.long
+def test_a_new_schema_of_a_joined_table_is_met_by_a_restart(
+    spark: SparkSession, table: Path, tmp_path: Path, joined: str
+) -> None:
+    other, target = tmp_path / "joined", tmp_path / "copy"
+    spark.sql(f"CREATE TABLE {at(other)} (id BIGINT, v STRING) USING delta TBLPROPERTIES ({MAPPED})")
+    spark.sql(f"INSERT INTO {at(other)} SELECT id, 'v' FROM {at(table)}")
+    spark.sql(f"INSERT INTO {at(other)} (id) VALUES (3)")
+    query = f"SELECT s.id FROM source s JOIN {at(other)} o ON s.id = o.id"
+    document = stream_of(
+        table, tmp_path / "checkpoint", table={"path": place(target)}, query=query, trigger=EACH_SECOND
+    )
+    with running(spark, document) as stream:
+        stream.wait_until("batches", 1)
+        text = "RENAME COLUMN v TO w" if joined == "rename" else "ADD COLUMNS (w INT)"
+        spark.sql(f"ALTER TABLE {at(other)} {text}")
+        add(spark, table, 3)
+        wait_for(lambda: stream.has_ended() or 3 in ids(spark, target), "an end or a batch")
+        stream.stop.ask()
+        result = stream.result()
+    assert _ended_by(result) == ("DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS" if joined == "rename" else "")
+    after = run_stream(spark, document | {"stream": {**document["stream"], "trigger": ONCE}})
+    assert after["outcome"] == "Succeeded", after
+    assert ids(spark, target) == [1, 2, 3]
 
 
 def test_changed_rows_end_it_for_good_unless_they_are_skipped(
