@@ -185,7 +185,9 @@ def make_account(pipeline: Pipeline, account: str, folder: Path) -> None:
     authority = cluster["cluster"]["certificate-authority-data"]
     n = ("-n", pipeline.namespace)
     assert pipeline.kubectl("create", "serviceaccount", account, *n).returncode == 0
-    token = pipeline.kubectl("create", "token", account, *n)
+    token = pipeline.kubectl(
+        "create", "token", account, "--duration=24h", *n
+    )  # nobody renews it, as a kubelet does
     assert token.returncode == 0, token.stderr
     folder.mkdir(parents=True)
     (folder / "token").write_text(token.stdout)
