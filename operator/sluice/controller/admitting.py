@@ -138,7 +138,7 @@ class Admitting:
             return None
         ageing, until_told = self.queue.next_ageing, self.retelling.seconds_left()
         until_aged = None if ageing is None else max(AGEING_PAUSE, (ageing - clock.now()).total_seconds())
-        until_look = self.pausing.seconds_until_look(self.queue)
+        until_look = self.pausing.seconds_until_look()
         return min((left for left in (until_aged, until_told, until_look) if left is not None), default=None)
 
     def holds(self, uid: str) -> None:

@@ -63,6 +63,8 @@ class Pausing:
     _failing: News = field(default_factory=News)
     """Waiters of whom the operator fails to tell which streams may pause for them."""
     _next_at: float = 0.0
+    _looks_again: bool = False
+    """Whether anybody stood behind a stream at the last look, or may have come to since."""
     explained: int = 0
     """How often all was worked out that is in a waiter's way, since the beginning."""
 
@@ -84,17 +86,22 @@ class Pausing:
         self._failing.forget_unless(lambda uid: uid in self.world.jobs)
         self._explained = {uid for uid in self._explained if uid in self.world.jobs}
 
-    def seconds_until_look(self, queue: Queue) -> float | None:
-        """Seconds until those behind streams are to be looked at; None: there are none."""
-        if not any(queue.is_in_the_way(uid) for uid in self._yielding):
+    def seconds_until_look(self) -> float | None:
+        """Seconds until those behind streams are to be looked at; None: there are none. It is asked in each turn of the loop, so that
+        streams are not gone through for it."""
+        if not self._yielding or not self._looks_again:
             return None
         return max(0.0, self._next_at - time.monotonic())
 
     def turn(self, queue: Queue) -> None:
         """Has streams asked for whoever can go once they have stopped."""
         began = time.monotonic()
-        if not self._yielding or began < self._next_at:
+        if not self._yielding:
             return
+        if began < self._next_at:
+            self._looks_again = True
+            return
+        self._looks_again = any(queue.is_in_the_way(uid) for uid in self._yielding)
         now, streams = clock.now(), dict[str, RunningStream]()
         asked: dict[str, list[str]] = {}
         for waiter in self._next_ones(queue):

@@ -55,7 +55,7 @@ def behind_a_stream(yields: str, many: int = MANY, *, runs: bool = False) -> Adm
         asked.world.job_seen(job_body(f"w{number}", sql=SQL))
         uid, each = f"uid-w{number}", replace(alters, run=f"etl/{number}")
         asked.queue.wait(Waiter(uid, f"etl/w{number}", each, 0, queued_at, queued_at + timedelta(hours=1)))
-    while asked.queue.judge(datetime.now(UTC), many):
+    while asked.queue.judge(datetime.now(UTC), max(many, 1)):
         pass
     return asked
 
@@ -64,7 +64,7 @@ def test_where_no_stream_yields_nobody_is_looked_at_however_many_wait() -> None:
     asked = behind_a_stream("Never")
     asked.pausing.turn(asked.queue)
     assert asked.pausing.explained == 0
-    assert asked.pausing.seconds_until_look(asked.queue) is None
+    assert asked.pausing.seconds_until_look() is None
 
 
 def test_behind_a_stream_that_yields_a_few_are_looked_at_and_then_others(
@@ -75,7 +75,7 @@ def test_behind_a_stream_that_yields_a_few_are_looked_at_and_then_others(
     asked.pausing.turn(asked.queue)
     took = time.monotonic() - began
     assert asked.pausing.explained == MOST_EXPLAINED
-    left = asked.pausing.seconds_until_look(asked.queue)
+    left = asked.pausing.seconds_until_look()
     assert left is not None
     assert left > (SHARE - 2) * took  # so that looking takes no more than a fiftieth of the time
     asked.pausing.turn(asked.queue)
@@ -84,6 +84,30 @@ def test_behind_a_stream_that_yields_a_few_are_looked_at_and_then_others(
         print(
             f"\n{MANY} waiters behind a stream: a look takes {took * 1000:.0f} ms, the next one after {left:.1f} s"
         )
+
+
+def test_streams_behind_which_nobody_stands_are_looked_at_no_more_until_somebody_may_have_come() -> None:
+    asked = behind_a_stream("Metadata", 0)
+    asked.pausing.turn(asked.queue)
+    assert asked.pausing.seconds_until_look() is None
+    asked.world.job_seen(job_body("late", sql=SQL))
+    queued_at = datetime.now(UTC)
+    late = Waiter(
+        "uid-late", "etl/late", footprint({"sql": SQL}), 0, queued_at, queued_at + timedelta(hours=1)
+    )
+    asked.queue.wait(late)
+    asked.queue.judge(datetime.now(UTC))
+    asked.pausing.turn(asked.queue)
+    assert asked.pausing.explained == 0, "the last look was just now"
+    assert asked.pausing.seconds_until_look() is not None, "but the next one is not forgotten"
+    asked.pausing._next_at = 0
+    asked.pausing.turn(asked.queue)
+    assert asked.pausing.explained == 1
+    assert asked.pausing.seconds_until_look() is not None, "as long as it stands there"
+    asked.queue.leave("uid-late")
+    asked.pausing._next_at = 0
+    asked.pausing.turn(asked.queue)
+    assert asked.pausing.seconds_until_look() is None
 
 
 async def pauses_for(asked: Admitting) -> list[str] | None:
