@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 VIEW = "batch"
 _LONGEST_LINE = 512
+_COUNTS_ROWS = "spark.databricks.delta.stats.collect"
 _EMPTY_COMMIT = "dev.sluice.delta.EmptyCommitException"
 
 
@@ -139,9 +140,8 @@ class Batches:
                 has_rows = is_known or bool(own)
         if self.failed is not None:
             return
-        rooms.finds_out_at_the_commit = self._stream.table is not None and (
-            rooms.finds_out_at_the_commit or bool(own)
-        )
+        if own and self._stream.table is not None and rooms.counts_rows:
+            rooms.finds_out_at_the_commit = True
         if is_first:
             rooms.keep_owner()
         seconds = time.monotonic() - began
@@ -200,6 +200,8 @@ class _Rooms:
         self.finds_out_at_the_commit = False
         """Whether a batch has rows: to ask before would be to read a selective query nearly twice. Not as long as this attempt has
         committed nothing: an empty append would make a table that isn't there, and Delta may leave out a batch that was done."""
+        self.counts_rows = str(spark.conf.get(_COUNTS_ROWS, "true")).lower() != "false"
+        """Whether Delta counts the rows of the files that it writes: else it commits one without rows."""
         self.numbered = Numbered(spark, stream, _query_id(spark))
         self.context = Context(
             spark,
