@@ -10,7 +10,8 @@ alike one is enough.
 
 A stream that is at rest, because it pauses or backs off, holds nothing, and keeps away only what would break it for good. Whoever
 waits for one is no barrier: the stream itself may have to pass it. Nor is one that waits for a stream which runs for ever and makes
-no room for it: nobody knows when it goes, if ever, and those that it would stop until then would wait for nothing.
+no room for it, or for a place where such streams have all of them: nobody knows when they go, if ever, and those that it would stop
+until then would wait for nothing.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -109,7 +110,13 @@ def decide(
         try:
             behind = tuple(_in_the_way(waiter, barriers, holds=False))
             held = tuple(_in_the_way(waiter, holding, holds=True))
-            has_no_end = any(stays(one.by, waiter) for one in held if id(one.by) in there)
+            has_no_end = any(stays(one.by, waiter) for one in held if id(one.by) in there) or any(
+                are_taken_for_ever(
+                    waiter, (one for one in _writers(table, holding) if id(one) in there), limits[table]
+                )
+                for table in written_by(waiter)
+                if table in limits
+            )
             blocked_by = (*held, *behind) or _beyond_a_limit(waiter, holding, barriers, limits)
         except Exception as failure:  # noqa: BLE001 - goes to whoever acts on the decision: the others are decided on
             decisions.append(Decision(waiter, failure=failure))
@@ -153,6 +160,11 @@ def stays(holder: "Stays", waiter: "Stays") -> bool:
         or waiter.for_ever is not None
         or conflict_at_rest(holder.footprint, waiter.footprint) is not None
     )
+
+
+def are_taken_for_ever(waiter: "Stays", writers: Iterable[Holder], most: int) -> bool:
+    """Whether streams that make no room for the waiter have all places of a table."""
+    return len({one.uid for one in writers if one.for_ever is not None and stays(one, waiter)}) >= most
 
 
 class Stays(Protocol):

@@ -104,6 +104,7 @@ class Queue:
             if table not in self._there.limits:
                 self._there.limits[table] = self._there.new_limit(table, number)
                 self._stop_beyond(self._there.limits[table])
+                self._judge_barriers_at(self._there.limits[table])
 
     def hold(self, uid: str, holders: Sequence[Holder]) -> None:
         """Replaces all that is held for this job."""
@@ -271,7 +272,7 @@ class Queue:
                     break
             else:
                 one = self._there.limit_before(entry)
-            stays = self._there.who_stays_before(alike) if one is not None and entry.has_aged else None
+            stays = self._there.who_stays_before(alike, entry) if one is not None and entry.has_aged else None
             is_next = one is not None and entry.has_aged and self._there.waits_for_a_barrier(entry)
         except Exception as failure:  # noqa: BLE001 - goes to whoever acts on the decision: the others are judged
             self._fail(entry, one, failure)
@@ -447,6 +448,14 @@ class Queue:
             if other.barrier is not None and self._may_stop(other.shape, shape):
                 self._again(other)
 
+    def _judge_barriers_at(self, limit: Limit) -> None:
+        """Has those judged again for whom no place may come free any more."""
+        if len(limit.endless) >= limit.most:
+            for one in tuple(limit.claims):
+                alike = self._there.waiting[one[-1]].alike
+                if alike.barrier is not None:
+                    self._again(alike)
+
     def _replace_holder(self, holding: Holding, holder: Holder) -> None:
         before, holding.holder = holding.holder, holder
         self._take_places(holder)
@@ -463,12 +472,16 @@ class Queue:
 
     def _take_places(self, holder: Holder) -> None:
         for limit in self._there.limits_of(holder):
-            limit.hold(holder.uid)
+            limit.hold(holder)
             self._stop_beyond(limit, but=holder.uid)
+            if holder.for_ever is not None:
+                self._judge_barriers_at(limit)
 
     def _give_places_back(self, holder: Holder) -> None:
         for limit in self._there.limits_of(holder):
-            limit.let_go(holder.uid)
+            limit.let_go(holder)
+            if holder.for_ever is not None:
+                self._let_others_go(limit)
             self._wake(limit)
 
     def _stop_ready(self, shape: Shape, rank: Rank | None = None) -> None:

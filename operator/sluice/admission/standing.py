@@ -72,8 +72,8 @@ class Standing:
             for one in self.barriers.ahead_of(entry)
         )
 
-    def who_stays_before(self, alike: Alike) -> Holding | None:
-        """Returns one that is in their way, and of whom nobody knows when that will be over."""
+    def who_stays_before(self, alike: Alike, entry: Waiting) -> Party | None:
+        """Returns what is in their way, of which nobody knows when that will be over."""
         for other in self.in_ways.met_by(alike.shape) if self.staying else ():
             if (
                 other.holding
@@ -82,14 +82,16 @@ class Standing:
                 and stays(other.shape, alike.shape)
             ):
                 return other.holding[-1][1]
-        return None
+        return next(
+            (one for one in self.limits_of(entry.waiter) if one.is_used_up_for_ever(alike.shape)), None
+        )
 
     def new_limit(self, table: TableKey, most: int) -> Limit:
         limit = Limit(table, most)
         for held in self.holding.values():
             for one in held:
                 if writes(one.holder, table):
-                    limit.hold(one.holder.uid)
+                    limit.hold(one.holder)
         limit.claims = [rank for rank in self.heeded if writes(self.waiting[rank[-1]].waiter, table)]
         return limit
 

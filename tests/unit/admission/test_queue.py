@@ -569,3 +569,76 @@ def test_behind_a_holder_stand_the_first_of_each_shape_that_have_aged_or_do_what
     assert behind(2) == {"w3", "w4"}
     settle(told.queue, BEGAN + AGES + timedelta(seconds=1))
     assert behind(9) == {"w0", "w1", "w3", "w4", "w5"}
+
+
+@pytest.mark.parametrize("yields", list(Yield))
+def test_who_waits_for_a_place_that_streams_never_leave_stops_nobody_else_from_going(yields: Yield) -> None:
+    """None of them is in its way but for the number of those that write."""
+    told = Told()
+    told.limit({SLASH_A: 2})
+    for uid in ("s", "t"):
+        told.stream(uid, on("/a", APPEND), yields)
+    told.wait(waiter("both", on("/a", APPEND + "; DELETE FROM delta.`/b`")))
+    told.now = BEGAN + AGES + timedelta(seconds=1)
+    told.wait(waiter("after", on("/b", DELETE), seconds=1))
+    check(told)
+    assert [one.waiter.uid for one in iter(told.queue.take, None)] == (
+        [] if yields is Yield.AGED else ["after"]
+    )
+    told.queue.leave("after")
+    told.leave("after")
+    told.hold("t", on("/a", APPEND))  # somebody with an end has a place
+    told.wait(waiter("later", on("/b", DELETE), seconds=1))
+    check(told)
+    assert told.queue.take() is None, "it is a barrier again"
+    told.stream("t", on("/a", APPEND), yields)
+    told.limit({SLASH_A: 3})
+    check(told)
+    assert [one.waiter.uid for one in iter(told.queue.take, None)] == ["both"]
+
+
+@pytest.mark.parametrize("how", ["they make room no more", "there are fewer places"])
+def test_once_no_place_comes_free_any_more_who_waits_for_one_is_no_barrier(how: str) -> None:
+    told = Told()
+    makes_room = how == "they make room no more"
+    told.limit({SLASH_A: 1 if makes_room else 2})
+    told.stream("s", on("/a", APPEND), Yield.AGED if makes_room else Yield.NEVER)
+    told.hold("h", on("/b", DELETE_2 if makes_room else DELETE))
+    told.wait(
+        waiter("both", on("/a", APPEND + "; DELETE FROM delta.`/b` WHERE day = 1; DELETE FROM delta.`/c`"))
+    )
+    told.now = BEGAN + AGES + timedelta(seconds=1)
+    told.wait(waiter("after", on("/c", DELETE), seconds=1))
+    check(told)
+    assert told.queue.take() is None, "it is a barrier"
+    if makes_room:
+        told.stream("s", on("/a", APPEND), Yield.NEVER)
+    else:
+        told.limit({SLASH_A: 1})
+    check(told)
+    assert [one.waiter.uid for one in iter(told.queue.take, None)] == ["after"]
+
+
+writing = st.sampled_from([on("/a", sql) for sql in (APPEND, DELETE, APPEND + "; DELETE FROM delta.`/b`")])
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("limit"), st.dictionaries(st.just(SLASH_A), st.integers(1, 2))),
+            st.tuples(st.just("stream"), st.sampled_from(["s0", "s1", "s2"]), writing, yields),
+            st.tuples(st.just("wait"), uids, writing, st.just(0), st.integers(0, 5), st.just(NO_RISK), ends),
+            st.tuples(st.just("later"), st.just(4)),
+            steps,
+        ),
+        max_size=25,
+    )
+)
+def test_of_places_that_streams_take_it_says_what_is_decided_from_scratch(
+    taken: list[tuple[object, ...]],
+) -> None:
+    told = Told()
+    for step in taken:
+        follow(told, step)
+        check(told)
