@@ -51,6 +51,10 @@ def test_a_batch_may_run_what_a_log_tells_is_done(sql: str) -> None:
 @pytest.mark.parametrize(
     ("sql", "instead"),
     [
+        ("MERG INTO delta.`/lake/t` t USING batch b ON true", "if it should be MERGE, write that"),
+        ("MERGE delta.`/lake/t` t USING batch b ON true", "in Spark MERGE is followed by INTO"),
+        ("DELETE delta.`/lake/t` WHERE id = 1", "in Spark DELETE is followed by FROM"),
+        ("DROP TABLE delta.`/lake/t`", "let a job of its own do it"),
         ("OPTIMIZE delta.`/lake/t`", "let a job of its own do it"),
         ("REORG TABLE delta.`/lake/t` APPLY (PURGE)", "let a job of its own do it"),
         ("VACUUM delta.`/lake/t`", "let a job of its own do it"),

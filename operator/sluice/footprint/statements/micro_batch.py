@@ -7,6 +7,7 @@ from sluice.footprint.sql.keywords import starts_with, word
 from sluice.footprint.sql.reading import place
 from sluice.footprint.sql.statement import Statement
 from sluice.footprint.statements.script import parts_of
+from sluice.footprint.statements.unknown import meant, written_otherwise
 
 _FIELD = "spec.stream.sql"
 _OWN_JOB = "let a job of its own do it: a stream with stream.yield pauses for it"
@@ -36,6 +37,7 @@ _INSTEAD = (
     *((words, _NO_EFFECT) for words in ("CACHE", "UNCACHE", "CLEAR", "REFRESH", "ANALYZE")),
 )  # fmt: skip
 _ALLOWED_WORDS = tuple(tuple(words.split()) for words in _ALLOWED)
+_ALLOWED_FIRST = frozenset(words[0] for words in _ALLOWED_WORDS)
 _INSTEAD_WORDS = tuple((tuple(words.split()), instead) for words, instead in _INSTEAD)
 
 
@@ -48,10 +50,11 @@ def refuse_what_no_batch_runs(texts: Mapping[str, tuple[Statement, ...]]) -> Non
             raise _refused(statement, "several INSERTs after one FROM", _SEVERAL)
         if any(starts_with(parts[0].tokens, words) for words in _ALLOWED_WORDS):
             continue
-        instead = next(
-            (text for words, text in _INSTEAD_WORDS if starts_with(parts[0].tokens, words)), _OWN_JOB
-        )
-        raise _refused(statement, word(parts[0].tokens[0]), instead)
+        first = word(parts[0].tokens[0])
+        instead = next((text for words, text in _INSTEAD_WORDS if starts_with(parts[0].tokens, words)), None)
+        if instead is None and (written := written_otherwise(statement)) is not None:
+            raise NotUnderstoodError(f"{_FIELD}, {place(statement)}: {written}")
+        raise _refused(statement, first, instead or meant(statement, _ALLOWED_FIRST) or _OWN_JOB)
 
 
 def _refused(statement: Statement, what: str, instead: str) -> NotUnderstoodError:

@@ -27,15 +27,22 @@ _INSTEAD = tuple((tuple(words.split()), instead) for words, instead in _WRITTEN)
 def unknown(statement: Statement, known: Iterable[str]) -> NotUnderstoodError:
     """Returns the refusal of an unknown statement; `known` are words that begin statements."""
     begins = f"{place(statement)} begins with {' '.join(statement.text.split()[:3])[:80]!r}"
-    for words, instead in _INSTEAD:
-        if starts_with(statement.tokens, words):
-            return NotUnderstoodError(f"{begins}: {instead}")
+    instead = written_otherwise(statement)
+    if instead is not None:
+        return NotUnderstoodError(f"{begins}: {instead}")
+    what = meant(statement, known) or "write it as a statement that Sluice knows"
     return NotUnderstoodError(
-        f"{begins}, which Sluice does not know: {_meant(statement, known)}, or declare what it touches in spec.footprint"
+        f"{begins}, which Sluice does not know: {what}, or declare what it touches in spec.footprint"
     )
 
 
-def _meant(statement: Statement, known: Iterable[str]) -> str:
+def written_otherwise(statement: Statement) -> str | None:
+    """How Spark wants it written, where it begins as other systems have it."""
+    return next((instead for words, instead in _INSTEAD if starts_with(statement.tokens, words)), None)
+
+
+def meant(statement: Statement, known: Iterable[str]) -> str | None:
+    """What its first word may be a slip of the hand for."""
     first = word(statement.tokens[0])
     close = get_close_matches(first, sorted({*known} - {first}), n=1, cutoff=0.75)
-    return f"if it should be {close[0]}, write that" if close else "write it as a statement that Sluice knows"
+    return f"if it should be {close[0]}, write that" if close else None
