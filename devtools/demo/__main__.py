@@ -247,8 +247,9 @@ def _rows(plan: Scenario) -> int:
 
 def _keep(console: Console, cluster: Cluster) -> None:
     console.print(
-        "all of it runs on until Ctrl-C; look around: "
-        f"./dev run kubectl --kubeconfig {cluster.kubeconfig} -n {cluster.namespace} get deltawritejobs"
+        "all of it runs on until Ctrl-C; look around, or apply jobs of your own: "
+        f"./dev run env KUBECONFIG={cluster.kubeconfig} bash, and there kubectl -n {cluster.namespace} get deltawritejobs, "
+        f"sluice queue -n {cluster.namespace}"
     )
     try:
         while True:

@@ -2,8 +2,11 @@
 
 import json
 import subprocess
+from base64 import b64decode
 from pathlib import Path
+from urllib.parse import urlsplit
 
+import yaml
 from kubernetes import client, config
 from urllib3.exceptions import HTTPError
 
@@ -59,6 +62,21 @@ class Cluster:
 
     def install_crds(self) -> None:
         install_crds(self._call, crd_files())
+
+    def account(self, folder: Path) -> dict[str, str]:
+        """Writes what Kubernetes mounts into a pod into this folder, with the kubeconfig's own token; returns the variables
+        by which a driver finds it."""
+        known = yaml.safe_load(self.kubeconfig.read_text(encoding="utf-8"))
+        server = known["clusters"][0]["cluster"]
+        folder.mkdir(mode=0o700)
+        (folder / "token").write_text(known["users"][0]["user"]["token"], encoding="utf-8")
+        (folder / "ca.crt").write_bytes(b64decode(server["certificate-authority-data"]))
+        address = urlsplit(server["server"])
+        return {
+            "KUBERNETES_SERVICE_HOST": str(address.hostname),
+            "KUBERNETES_SERVICE_PORT": str(address.port),
+            "SLUICE_SERVICE_ACCOUNT": str(folder),
+        }
 
     def jobs(self) -> dict[str, Json]:
         return {job["metadata"]["name"]: job for job in self._call("GET", self._jobs)["items"]}

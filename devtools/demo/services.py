@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import yaml
@@ -27,6 +28,8 @@ FOR_SMALL_TABLES = {
 
 
 def services(folder: Path, cluster: Cluster, redis_url: str | None, redis_server: str) -> list[Service]:
+    """With no `redis_url` the cluster is somebody's own, whose token is given to no driver."""
+    account = {} if redis_url is None else cluster.account(folder / "account")
     for name in ("engine", "lake"):
         (folder / name).mkdir()
     config = folder / "operator.yaml"
@@ -46,7 +49,7 @@ def services(folder: Path, cluster: Cluster, redis_url: str | None, redis_server
             str(folder),
         ]
         started.append(Service("redis", redis, folder / "redis.log", lambda: accepts(port)))
-    config.write_text(yaml.safe_dump(_operator_config(cluster, redis_url)), encoding="utf-8")
+    config.write_text(yaml.safe_dump(_operator_config(cluster, redis_url, account)), encoding="utf-8")
     os.environ["KUBECONFIG"] = str(cluster.kubeconfig)
     operator = [sys.executable, "-m", "sluice.controller", "--config", str(config)]
     engine = [
@@ -65,7 +68,10 @@ def _drivers() -> int:
     return max(LEAST_DRIVERS, os.cpu_count() or 1)
 
 
-def _operator_config(cluster: Cluster, redis_url: str) -> Json:
+def _operator_config(cluster: Cluster, redis_url: str, account: Mapping[str, str]) -> Json:
+    """`account`: by these variables drivers tell their progress, and a stream is asked to stop."""
+    env = [{"name": name, "value": value} for name, value in account.items()]
+    driver: Json = {"spec": {"containers": [{"name": "spark-kubernetes-driver", "env": env}]}} if env else {}
     runner = f"local://{ROOT / 'spark-images' / 'runner' / 'run.py'}"
     return {
         "deployment": "sluice-demo",
@@ -74,7 +80,7 @@ def _operator_config(cluster: Cluster, redis_url: str) -> Json:
         "redisUrl": redis_url,
         "httpAddress": "off",
         "ageAfter": "0s",  # first come, first served: what a job comes to must not depend on who is quicker
-        "runtimes": {"default": runtime() | {"mainApplicationFile": runner}},
+        "runtimes": {"default": runtime() | {"mainApplicationFile": runner, "driverPod": driver}},
     }
 
 
