@@ -1,5 +1,6 @@
 """How far a stream has come and why it pauses, in a few words, for whoever lists jobs. It takes plain data."""
 
+import re
 from collections.abc import Iterator
 
 from sluice.api.base import Json
@@ -14,12 +15,16 @@ def progress(stream: Json) -> str:
 
 def pause(pause: Json) -> str:
     """Says for whom, or why, and until when."""
-    until = f", until {pause['until']} at the latest" if pause.get("until") else ""
+    until = f", until {_to_the_second(pause['until'])} at the latest" if pause.get("until") else ""
     named = [str(one.get("job")) for one in pause.get("for") or ()]
     if not named:
         return f"stops: {pause.get('reason')}"
     more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
     return f"pauses for {', '.join(named[:_MOST_NAMED])}{more}{until}"
+
+
+def _to_the_second(time: object) -> str:
+    return re.sub(r"\.\d+(?=Z$)", "", str(time))
 
 
 def _progress(stream: Json) -> Iterator[str]:
