@@ -14,8 +14,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from integration.runner.freezing import Freeze
-from integration.runner.jobs import Document, Driver, at, place
+from integration.runner.jobs import Document, Driver, at, place, submit
 from integration.runner.streaming import (
+    DRIVER_SETTINGS,
     add,
     driver_held_at_its_commit,
     ids,
@@ -97,3 +98,15 @@ def test_a_driver_that_is_ended_lets_its_batch_come_to_its_end(
     add(spark, table, 3)
     assert run_stream(spark, stream_of(table, checkpoint, **append))["stream"]["batch"] == 1
     assert ids(spark, made) == [1, 2, 3]
+
+
+@pytest.mark.long
+def test_a_driver_whose_jvm_leaves_signals_alone_runs_and_tells_what_ends_at_once(
+    spark: SparkSession, table: Path, made: Path, checkpoint: Path, tmp_path: Path
+) -> None:
+    settings = {**DRIVER_SETTINGS, "spark.driver.extraJavaOptions": "-Xrs"}
+    driver = submit(tmp_path, stream_of(table, checkpoint, table={"path": place(made)}), settings)
+    told, _ = driver.process.communicate(timeout=240)
+    assert driver.result()["outcome"] == "Succeeded"
+    assert "remove -Xrs from spark.driver.extraJavaOptions" in told
+    assert ids(spark, made) == [1, 2]

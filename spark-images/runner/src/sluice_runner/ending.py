@@ -45,12 +45,19 @@ def take_over_from_jvm(spark: SparkSession) -> None:
     """From here on SIGTERM is for this process alone to act on. A JVM would shut Spark down at once, whatever it is at; and the
     first process of a container, which is told of the end, is the JVM, or one that tells all."""
     # An image without PySpark must still report that.
+    from pyspark.errors import IllegalArgumentException  # noqa: PLC0415
     from pyspark.java_gateway import ensure_callback_server_started  # noqa: PLC0415
 
     start_callback_server: Any = ensure_callback_server_started
     start_callback_server(spark.sparkContext._gateway)
     signals: Any = spark._jvm.sun.misc  # type: ignore[union-attr]
-    signals.Signal.handle(signals.Signal("TERM"), _HandedOn())
+    try:
+        signals.Signal.handle(signals.Signal("TERM"), _HandedOn())
+    except IllegalArgumentException as error:
+        sys.stderr.write(
+            f"sluice: once the driver is ended, its batch is broken off at once, and run again by the next attempt "
+            f"({error}): remove -Xrs from spark.driver.extraJavaOptions to have it come to its end\n"
+        )
 
 
 def now() -> str:
