@@ -18,7 +18,7 @@ _LONGEST = 4_096
 """Characters: the runner writes some hundred, and anybody who may write pods may write anything."""
 
 
-_OF_US = {"copiedAt", "toldAt", "attempt"}
+_OF_US = {"copiedAt", "toldAt", "attempt", "replaced"}
 """Fields that no driver says."""
 
 

@@ -64,7 +64,7 @@ def test_a_stream_is_told_with_its_batch_its_lag_and_whom_it_pauses_for() -> Non
             "file:/a",
             phase="Paused",
             since=SINCE,
-            pause=pause("alter", until="2026-11-26T10:14:00Z"),
+            pause=pause("alter", until="2026-11-26T10:14:00.554444Z"),
         ),
     ) == (
         "file:/a: 2 hold it, 0 wait, 1 holds no place\n"
