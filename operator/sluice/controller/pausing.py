@@ -87,8 +87,8 @@ class Pausing:
         self._explained = {uid for uid in self._explained if uid in self.world.jobs}
 
     def seconds_until_look(self) -> float | None:
-        """Seconds until those behind streams are to be looked at; None: there are none. It is asked in each turn of the loop, so that
-        streams are not gone through for it."""
+        """Seconds until those behind streams are to be looked at; None: there are none. Each turn of the loop asks, so that streams
+        are not gone through for it."""
         if not self._yielding or not self._looks_again:
             return None
         return max(0.0, self._next_at - time.monotonic())
