@@ -103,3 +103,13 @@ def test_a_folder_of_other_files_is_no_table_to_append_to(
     assert exception(result)[0] == "NotADeltaTableError"
     add(spark, table, 3)
     assert [path.name for path in target.iterdir()] == ["rows.csv"]
+
+
+def test_a_column_that_a_merge_of_a_batch_does_not_find_is_told_by_deltas_error_class(
+    spark: SparkSession, table: Path, checkpoint: Path
+) -> None:
+    """Spark has no words for it, and called it an internal error of its own, which a stream would try again for ever."""
+    merge = f"MERGE INTO {at(table)} t USING batch b ON t.id = b.id WHEN MATCHED THEN UPDATE SET item = b.itm"
+    result = run_stream(spark, stream_of(table, checkpoint, merge))
+    assert exception(result) == ("AnalysisException", "DELTA_MERGE_UNRESOLVED_EXPRESSION", 1)
+    assert "of the view batch" in result["exception"]["message"]

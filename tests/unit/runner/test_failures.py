@@ -338,3 +338,16 @@ def test_a_source_with_a_new_schema_is_worth_another_attempt_and_one_whose_rows_
     ):
         failure = judge([ended, java(delta + name, "it changed", code)])
         assert (failure.error_class, failure.retriable) == (code, may_end_better)
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [("DELTA_MERGE_UNRESOLVED_EXPRESSION", "AnalysisException"), ("DELTA_ANY_OTHER", "SparkException")],
+)
+def test_an_error_of_deltas_whose_words_spark_lost_is_no_internal_error(code: str, name: str) -> None:
+    spark = "org.apache.spark.SparkException"
+    message = f"[INTERNAL_ERROR] Cannot find main error class '{code}' SQLSTATE: XX000"
+    failure = judge([java(spark, message, "INTERNAL_ERROR", "XX000")])
+    assert (failure.name, failure.error_class, failure.sql_state) == (name, code, None)
+    assert failure.message.startswith(f"[{code}] Delta refused the statement")
+    assert judge([java(spark, message, "OTHER")]).error_class == "OTHER", "somebody else's words"

@@ -33,6 +33,10 @@ _BY_ERROR_CLASS = {
     "PATH_NOT_FOUND": "Check the path, and that whatever writes it has run before this job.",
     "DELTA_METADATA_MISMATCH": _OTHER_COLUMNS,
     "_LEGACY_ERROR_TEMP_DELTA_0007": _OTHER_COLUMNS,
+    "DELTA_MERGE_UNRESOLVED_EXPRESSION": (
+        "A name in the MERGE is no column: compare its names with the columns of the table and of what is merged into it (in a "
+        "stream's sql those of the view batch)."
+    ),
     "DELTA_FAILED_TO_MERGE_FIELDS": "Cast this column of the source to the type that it has in the table.",
 }
 

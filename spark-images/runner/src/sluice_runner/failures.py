@@ -17,6 +17,10 @@ from sluice_runner.winners import Winner, partition_in, winner_in
 
 _QUERY_ENDED = "StreamingQueryException"
 _SHUT_DOWN = re.compile("SparkContext (was|has been) shut ?down")
+_LOST_ITS_WORDS = re.compile(r"\[INTERNAL_ERROR\] Cannot find main error class '(DELTA_[A-Z0-9_]+)'")
+"""Spark's own error where it tells one of Delta's anew, whose words it doesn't know."""
+_OF_ANALYSIS = frozenset({"DELTA_MERGE_UNRESOLVED_EXPRESSION"})
+"""What Delta finds before a statement begins."""
 _SHUT_DOWN_BY_OTHERS = "Spark was shut down from outside"
 
 
@@ -83,7 +87,7 @@ def classify_of_program(error: BaseException) -> Failure:
 def judge(chain: Sequence[Link], *, unknown: bool | None = False) -> Failure:
     """The failure that a chain of exceptions means: one that the table knows, anywhere in it, or else the outermost
     exception with its root cause. `unknown`: whether one that the table doesn't know is worth another attempt."""
-    chain = _of_what_ended_the_query(chain)
+    chain = _of_what_ended_the_query([_as_delta_found(link) for link in chain])
     for depth, link in enumerate(chain):
         known = retriable.find(link.class_name, link.error_class) if link.is_java else None
         if known is not None:
@@ -100,6 +104,17 @@ def judge(chain: Sequence[Link], *, unknown: bool | None = False) -> Failure:
         sql_state=coded.sql_state if coded is not None else None,
         retriable=unknown,
     )
+
+
+def _as_delta_found(link: Link) -> Link:
+    lost = (
+        _LOST_ITS_WORDS.match(link.message) if link.is_java and link.error_class == "INTERNAL_ERROR" else None
+    )
+    if lost is None:
+        return link
+    name = "org.apache.spark.sql.AnalysisException" if lost[1] in _OF_ANALYSIS else link.class_name
+    message = f"[{lost[1]}] Delta refused the statement, and Spark lost what it said of it"
+    return Link(name, message, lost[1], is_java=True)
 
 
 def _of_what_ended_the_query(chain: Sequence[Link]) -> Sequence[Link]:
