@@ -23,6 +23,7 @@ RUN = (
     "SELECT s.id FROM source s JOIN (SELECT id FROM other TABLESAMPLE (50 PERCENT)) o ON s.id = o.id",
     "SELECT id FROM source UNION ALL SELECT id FROM source",
     "SELECT id FROM source LIMIT 3",
+    "SELECT id FROM source TABLESAMPLE (3 ROWS)",
     "SELECT id FROM source DISTRIBUTE BY id",
     "SELECT id FROM STREAM source",
     "SELECT max_by AS id FROM (SELECT id AS max_by FROM source)",

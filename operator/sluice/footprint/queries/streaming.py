@@ -86,7 +86,9 @@ class _Look:
         return False if common is None else None
 
     def _sampled(self, node: exp.Expr, streams: bool | None) -> bool | None:
-        if streams and node.args.get("sample") is not None:
+        sample = node.args.get("sample")
+        # So many rows, of which Spark makes a LIMIT, are streamed.
+        if streams and sample is not None and sample.args.get("size") is None:
             self.found.append(Unstreamed("TABLESAMPLE of it"))
         return None if node.args.get("pivots") else streams
 
