@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -197,6 +198,27 @@ class Files:
         return path.place in self._there
 
 
+class Written(Files):
+    """One that keeps what is written to it."""
+
+    def __init__(self, *there: str) -> None:
+        super().__init__(*there)
+        self.texts: dict[str, str] = {}
+
+    def create(self, path: JavasPath, _overwrite: bool) -> Any:
+        def write(content: bytes) -> None:
+            self.texts[path.place] = content.decode()
+
+        return SimpleNamespace(write=write, close=lambda: None)
+
+    def delete(self, path: JavasPath, _all: bool) -> None:
+        self.texts.pop(path.place, None)
+
+    def rename(self, path: JavasPath, to: JavasPath) -> bool:
+        self.texts[to.place] = self.texts.pop(path.place)
+        return True
+
+
 def checkpoint_at(place: str, files: Files) -> Checkpoint:
     jvm: Any = type("Jvm", (), {})()
     jvm.org = jvm.apache = jvm.hadoop = jvm.fs = jvm
@@ -211,6 +233,16 @@ def test_what_a_checkpoint_tells_of_tables_stays_where_the_stream_knows_of_none(
 ) -> None:
     monkeypatch.setattr(Checkpoint, "_read", lambda _self, _files: OURS.text())
     checkpoint_at("/lake/c", Files("/lake/c/sluice.json")).keep(replace(OURS, targets=()))
+
+
+def test_a_checkpoint_in_which_nothing_has_begun_is_of_who_begins_now_whatever_it_told() -> None:
+    another = replace(OURS, targets=(), path="s3://lake/another")
+    files = Written("/lake/c/sluice.json")
+    checkpoint_at("/lake/c", files).claim(another)
+    assert parsed(files.texts["/lake/c/sluice.json"]) == replace(another, checkpoint="/lake/c")
+    begun = Written("/lake/c/sluice.json", "/lake/c/offsets")
+    checkpoint_at("/lake/c", begun).claim(another)
+    assert begun.texts == {}
 
 
 def test_folders_above_a_checkpoint_that_the_driver_may_not_see_are_no_tables() -> None:

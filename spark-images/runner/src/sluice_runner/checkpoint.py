@@ -163,10 +163,12 @@ class Checkpoint:
             ) from error
 
     def claim(self, owner: Owner) -> None:
-        """Has a checkpoint in which nothing is yet tell whose it is, before Spark writes there what is to be read."""
+        """Has a checkpoint in which nothing is yet tell whose it is, before Spark writes there what is to be read. What it told
+        before counts for nothing: nobody has read by it."""
         try:
-            if not self._has_begun(self._path.getFileSystem(self._conf)):
-                self.keep(owner)
+            files = self._path.getFileSystem(self._conf)
+            if not self._has_begun(files):
+                self._write(files, self._here(files, owner))
         except Py4JJavaError as error:
             raise UnreachableStorageError(
                 f"the checkpoint {self._location} could not be written to. Nothing was run"
@@ -176,9 +178,11 @@ class Checkpoint:
         """Writes whose the checkpoint is, unless it says so already, or says of which tables where the owner now knows of none."""
         files = self._path.getFileSystem(self._conf)
         owner = self._here(files, owner)
+        if not files.exists(self._child(FILE)) or (owner.targets and self._read(files) != owner.text()):
+            self._write(files, owner)
+
+    def _write(self, files: Any, owner: Owner) -> None:
         ours = self._child(FILE)
-        if files.exists(ours) and (not owner.targets or self._read(files) == owner.text()):
-            return
         half = self._child(f".{FILE}.tmp")
         stream = files.create(half, True)
         try:
