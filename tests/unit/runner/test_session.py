@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from sluice_runner import main
+from sluice_runner import main, session
 from sluice_runner.assumptions import Assumed
+from sluice_runner.failures import classify, terminated
 from sluice_runner.plan import Job, Plan, Source, Sql, Statement, Stream, Target
 from sluice_runner.session import completed
 
@@ -51,3 +52,22 @@ def test_commits_are_looked_at_that_were_promised_or_may_be_empty(
     changes: dict[str, Any], is_gated: bool
 ) -> None:
     assert main.is_gated(replace(PLAN, **changes)) is is_gated
+
+
+def test_a_driver_that_was_ended_tells_that_without_asking_a_jvm_that_may_not_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    spark: Any = object()
+    asked: list[object] = []
+
+    def is_stopped(of: object) -> bool:
+        asked.append(of)
+        return True
+
+    monkeypatch.setattr(session, "is_stopped", is_stopped)
+    driver = main._Driver()
+    driver._spark = spark
+    ended = terminated("the driver was ended by SIGTERM")
+    assert (driver.meant_by(ended), asked) == (ended, [])
+    missing = classify(ValueError("nobody answers"))
+    assert (driver.meant_by(missing).name, asked) == ("Terminated", [spark])

@@ -103,10 +103,11 @@ class _Driver:
         return self._progress.failed(failure)
 
     def meant_by(self, failure: Failure) -> Failure:
-        """SIGTERM reaches the JVM, too, which stops Spark while the work goes on."""
-        return (
-            of_shut_down(failure) if self._spark is not None and session.is_stopped(self._spark) else failure
-        )
+        """SIGTERM reaches the JVM, too, which stops Spark while the work goes on. Where this process has heard of it as well, a JVM
+        at its end isn't asked: it may not answer, and the result is yet to be written."""
+        if self._spark is None or failure.name == Terminated.__name__:
+            return failure
+        return of_shut_down(failure) if session.is_stopped(self._spark) else failure
 
     def report(self, plan: Plan, result: Result) -> Report:
         run = report.Run(plan, result, self._seen(result), self._started, now())
