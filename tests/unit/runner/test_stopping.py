@@ -92,6 +92,18 @@ def test_who_may_not_ask_says_so_once_and_asks_again_later(
     assert told.out.count("this stream can be asked to stop between two batches again") == 1
 
 
+def test_that_requests_go_on_failing_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """As where the driver's token has ended, and nobody has put another one there."""
+    expired = [RequestError("401 hunter2-4711 Unauthorized", 401)] * 70
+    stop, server = Stop(), Played(*expired[:59], UNASKED, *expired, UNASKED, UNASKED, ASKED)
+    watch(stop, server).start()
+    assert stop.is_asked(within=30)
+    told = capsys.readouterr()
+    assert told.err.count("nobody can ask this stream to stop") == 1
+    assert "60 requests in a row have failed, the last one with: 401 *** Unauthorized. " in told.err
+    assert told.out.count("this stream can be asked to stop between two batches again") == 1
+
+
 def test_who_may_not_ask_from_the_beginning_asks_again_as_well() -> None:
     stop, server = Stop(), Played(RequestError("403 may not", 403), ASKED)
     watch(stop, server).start()

@@ -19,6 +19,8 @@ PAUSE = 1.0
 """Seconds between two requests."""
 _PAUSE_IF_REFUSED = 30.0
 _REFUSED = (403, 404)
+_TOLD_AFTER = 60
+"""Requests in a row that have failed otherwise: an API server may begin anew, or a token come late, without a word."""
 _LONGEST_TOLD = 512
 
 
@@ -86,6 +88,7 @@ class PodWatch:
         self._pause = pause
         self._pause_if_refused = pause_if_refused
         self._is_refused = False
+        self._unanswered = 0
         self._ends = threading.Event()
 
     def start(self) -> None:
@@ -116,10 +119,10 @@ class PodWatch:
             # Of any age: the API server answers this from its cache.
             found = cluster.request("GET", f"/api/v1/namespaces/{namespace}/pods/{pod}?resourceVersion=0")
         except RequestError as error:
-            return self._pause if error.code not in _REFUSED else self._after_refusal(error)
-        if self._is_refused:
-            self._is_refused = False
+            return self._unheard(error) if error.code not in _REFUSED else self._after_refusal(error)
+        if self._is_refused or self._unanswered >= _TOLD_AFTER:
             sys.stdout.write("sluice: this stream can be asked to stop between two batches again\n")
+        self._is_refused, self._unanswered = False, 0
         asked = ((found.get("metadata") or {}).get("annotations") or {}).get(ANNOTATION)
         if asked is None:
             return self._pause
@@ -129,6 +132,15 @@ class PodWatch:
         sys.stdout.flush()
         self._stop.ask()
         return None
+
+    def _unheard(self, error: RequestError) -> float:
+        self._unanswered += 1
+        if self._unanswered == _TOLD_AFTER:
+            self._complain(
+                f"{_TOLD_AFTER} requests in a row have failed, the last one with: {self._mask(str(error))}. The driver goes on "
+                "asking: look at the API server, and at the token of the driver's service account"
+            )
+        return self._pause
 
     def _after_refusal(self, error: RequestError) -> float:
         if not self._is_refused:
