@@ -109,6 +109,15 @@ def test_many_requests_of_several_threads_open_one_connection(cluster: Cluster, 
     assert server.connections == 1
 
 
+def test_an_answer_in_chunks_as_of_any_pod_of_some_size_keeps_the_connection(
+    cluster: Cluster, server: Server
+) -> None:
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    server.answers = (head + b'8\r\n{"kind":\r\n6\r\n"Pod"}\r\n0\r\n\r\n',)
+    assert [asked(cluster) for _ in range(3)] == [{"kind": "Pod"}] * 3
+    assert server.connections == 1
+
+
 def test_each_request_brings_the_token_that_is_there_then(
     cluster: Cluster, server: Server, tmp_path: Path
 ) -> None:
