@@ -299,10 +299,16 @@ def gives_way(waiter: JobView, streams: Collection[JobView], now: datetime) -> G
         ends = pause_ends(stream, now)
         if ends is not None and stream.has_stopped and not stream.is_deleted:
             longest = longest_pause(stream)
-            left_to_begin = timedelta(0) if has_begun else timedelta(seconds=longest / 4)
+            left_to_begin = timedelta(0) if has_begun else _lasts(stream, ends) / 4
             over = now - timedelta(seconds=longest)  # whenever that was
             found.append(GivesWay(max(ends, over) - left_to_begin, stream.key, longest, has_begun))
     return min(found, key=lambda one: one.at, default=None)
+
+
+def _lasts(stream: JobView, ends: datetime) -> timedelta:
+    """How long this pause lasts at the most: a spec that allows longer ones by now counts from the next one on."""
+    since = stream.status.since or ends
+    return max(timedelta(0), ends - since)
 
 
 def since_when(waiter: str, streams: Collection[JobView]) -> datetime | None:
