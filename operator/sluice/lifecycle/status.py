@@ -206,13 +206,18 @@ def patch_to(job: JobView, wanted: DeltaWriteJobStatus) -> dict[str, Any]:
 
 
 def difference(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """Returns a merge patch: lists are replaced as wholes, and of objects, which the API server merges, what went is taken away."""
+    """Returns a merge patch: lists are replaced as wholes, and of objects, which the API server merges, what went is taken away.
+    A list that never was there is not written empty."""
+    return _merge_patch(before, {key: value for key, value in after.items() if value != [] or key in before})
+
+
+def _merge_patch(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     changed = {
-        key: difference(before[key], value)
+        key: _merge_patch(before[key], value)
         if isinstance(value, dict) and isinstance(before.get(key), dict)
         else value
         for key, value in after.items()
-        if before.get(key) != value and (value != [] or key in before)
+        if before.get(key) != value
     }
     removed = {key: None for key in before if key not in after}
     return changed | removed

@@ -154,6 +154,12 @@ def test_what_went_from_an_object_is_taken_away_since_the_api_server_merges_obje
     assert "queryId" not in patch["stream"], "what stays is not written"
 
 
+def test_once_a_patch_has_been_merged_nothing_differs_any_more() -> None:
+    before, after = {"observed": {"version": 1}}, {"observed": {"version": 1, "features": []}}
+    patch = difference(before, after)
+    assert difference(merged(before, patch), after) == {}
+
+
 def test_messages_are_cut_to_what_the_api_server_takes_and_no_shorter() -> None:
     status = status_after(job(), StatusChange(Phase.FAILED, Reason.RUN_FAILED, "x" * 9000), NOW)
     DeltaWriteJobStatus.model_validate(as_body(status))
