@@ -210,7 +210,9 @@ def after_a_stop(job: JobView, ended: Attempt, now: datetime) -> StatusChange:
         message = f"{stopped}; held by spec.admission.suspend, it goes on from there once that is false"
         return StatusChange(Phase.SUSPENDED, Reason.SUSPENDED, message, attempt=ended)
     if pause is None or pause.reason is not PauseReason.YIELDS:
-        message = f"{stopped}, and queues again, keeping its age, to go on as its spec says now"
+        is_as_written = pause is not None and pause.reason is PauseReason.UNDERSTOOD_OTHERWISE
+        on = "once it is admitted for what it touches now" if is_as_written else "as its spec says now"
+        message = f"{stopped}, and queues again, keeping its age, to go on {on}"
         return StatusChange(Phase.PENDING, Reason.RESTARTING, message, attempt=ended)
     # From now on: nobody could begin before that, whatever an outage or the clock of the driver's node tells of the time since.
     until = now + timedelta(seconds=longest_pause(job))

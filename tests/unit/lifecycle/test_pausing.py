@@ -261,6 +261,10 @@ def test_a_stop_for_others_is_a_pause_with_an_end_and_any_other_queues_at_once()
         by_itself = ended.model_copy(update={"pause": pause})
         change = after_a_stop(stream(by_itself), by_itself, NOW)
         assert (change.phase, change.reason, change.pause) == (Phase.PENDING, Reason.RESTARTING, None)
+        assert change.message.endswith("to go on as its spec says now")
+    understood = StreamPause(reason=PauseReason.UNDERSTOOD_OTHERWISE, since=NOW)
+    change = after_a_stop(stream(ended), ended.model_copy(update={"pause": understood}), NOW)
+    assert change.message.endswith("to go on once it is admitted for what it touches now")
 
 
 @pytest.mark.parametrize("hours", [-1, 1])
