@@ -206,14 +206,14 @@ def patch_to(job: JobView, wanted: DeltaWriteJobStatus) -> dict[str, Any]:
 
 
 def difference(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """Returns a merge patch: lists are replaced as wholes, and of objects, which the API server merges, what went is taken away.
-    A list that never was there is not written empty."""
-    return _merge_patch(before, {key: value for key, value in after.items() if value != [] or key in before})
+    """Returns a merge patch; a list that never was there is not written empty."""
+    return merge_patch(before, {key: value for key, value in after.items() if value != [] or key in before})
 
 
-def _merge_patch(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+def merge_patch(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """As RFC 7386 has it: lists are replaced as wholes, and of objects, which are merged, what went is taken away."""
     changed = {
-        key: _merge_patch(before[key], value)
+        key: merge_patch(before[key], value)
         if isinstance(value, dict) and isinstance(before.get(key), dict)
         else value
         for key, value in after.items()

@@ -13,6 +13,7 @@ from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.job_status import Phase
 from sluice.api.maintenance_status import LeftOutRun, MaintenanceState, MaintenanceStates
+from sluice.lifecycle.status import merge_patch
 from sluice.policies.maintenance import Decided, Kind, Known, Made, Plan
 
 FIELD = "maintenance"
@@ -132,19 +133,7 @@ def patch_of_maintenance(policy: Json, wanted: MaintenanceStates | None) -> Json
         return {}
     if after is None or not isinstance(given, dict):
         return {FIELD: after}
-    return {FIELD: _merge_patch(given, after)}
-
-
-def _merge_patch(before: Any, after: Any) -> Json:
-    """As RFC 7386 has it: objects are merged, and what is gone must be said to be."""
-    patch: Json = {name: None for name in before if name not in after}
-    for name, value in after.items():
-        known = before.get(name)
-        if known == value:
-            continue
-        is_merged = isinstance(known, dict) and isinstance(value, dict)
-        patch[name] = _merge_patch(known, value) if is_merged else value
-    return patch
+    return {FIELD: merge_patch(given, after)}
 
 
 def _phase(status: Any) -> Phase | None:
