@@ -113,10 +113,8 @@ def _told(
         reason = Reason.STREAMING
     else:
         runs = f"{runs}; {in_words(stream)}{warning}"
-    if wrong:
-        reason = (
-            Reason.NOT_UNDERSTOOD
-        )  # only a person can put that right, and meanwhile it is not ready as its spec says now
+    if wrong:  # only a person can put that right, and meanwhile it is not ready as its spec says now
+        reason = Reason.NOT_UNDERSTOOD
     return Running(StatusChange(Phase.RUNNING, reason, f"{runs}{evidence.words_beside}", attempt=attempt))
 
 
