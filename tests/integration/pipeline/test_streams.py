@@ -141,7 +141,10 @@ def test_a_killed_driver_s_batch_is_done_once(streaming: Pipeline, streams: Stre
     feed.stop()
     streams.until_all_is_there()
     attempts = streaming.status(feed.name)["attempts"]
-    assert attempts[before - 1]["outcome"] in ("Killed", "DriverLost")
+    killed = attempts[before - 1]
+    # Its Python outlives its JVM, and may have the time to say that Spark is gone.
+    was_told = killed.get("exception", {}).get("class") == "Terminated"
+    assert was_told or killed["outcome"] in ("Killed", "DriverLost"), killed
     assert attempts[-1].get("exception") is None
 
 
