@@ -131,6 +131,15 @@ def test_a_killed_driver_s_batch_is_done_once(streaming: Pipeline, streams: Stre
         "batches keep up with what is given",
         seconds=PATIENCE_SECONDS,
     )
+    eventually(
+        lambda: (
+            (told := streaming.status(feed.name).get("stream", {})).get("attempt") == before
+            and told.get("batches")
+        ),
+        "its driver has begun to work",
+        seconds=PATIENCE_SECONDS,
+        show=lambda: streaming.status(feed.name),
+    )
     os.kill(streaming.driver(feed.name).pid, signal.SIGKILL)
     eventually(
         lambda: len(streaming.status(feed.name)["attempts"]) > before,
