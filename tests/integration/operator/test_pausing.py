@@ -235,17 +235,21 @@ def test_a_stream_that_yields_to_the_aged_pauses_for_an_optimize_once_that_has_a
     second.is_asked_to_stop()
 
 
+def _pauses_for_both(shared: Played, stream: str) -> None:
+    eventually(
+        lambda: len(shared.status(stream)["attempts"][0]["pause"]["for"]) == 2,
+        "the stream pauses for both",
+        show=lambda: shared.status(stream),
+    )
+
+
 def test_who_has_not_ended_when_a_pause_is_over_gives_way_to_the_stream(shared: Played) -> None:
     table = "/lake/gives-way"
     driver = started_stream(shared, "has-paused", table, **{"yield": "Metadata", "maxPause": "8s"})
     shared.apply("runs-long", set_property(table))
     driver.is_asked_to_stop()
     shared.apply("waits-long", set_property(table))
-    eventually(
-        lambda: len(shared.status("has-paused")["attempts"][0]["pause"]["for"]) == 2,
-        "the stream pauses for both",
-        show=lambda: shared.status("has-paused"),
-    )
+    _pauses_for_both(shared, "has-paused")
     driver.stops(2, f"file:{table}", 2)
     change = shared.start("runs-long")
     shared.reaches("waits-long", "BackingOff")
@@ -271,11 +275,7 @@ def test_who_could_begin_only_when_a_pause_is_nearly_over_does_not_begin_and_the
     shared.apply("in-time", set_property(table))
     driver.is_asked_to_stop()
     shared.apply("too-late", set_property(table))
-    eventually(
-        lambda: len(shared.status("nearly-over")["attempts"][0]["pause"]["for"]) == 2,
-        "the stream pauses for both",
-        show=lambda: shared.status("nearly-over"),
-    )
+    _pauses_for_both(shared, "nearly-over")
     driver.stops(2, f"file:{table}", 2)
     change = shared.start("in-time")
     status = shared.reaches("too-late", "BackingOff")
