@@ -63,6 +63,17 @@ SMALL_SETTINGS: Mapping[str, str] = {
 }
 
 
+TELLING_ALL: Mapping[str, str] = {
+    "spark.logConf": "true",
+    "spark.sql.maxPlanStringLength": "100000",
+    "spark.sql.debug.maxToStringFields": "100",
+    "spark.sql.ui.explainMode": "extended",
+    "spark.eventLog.enabled": "true",
+    "spark.eventLog.compress": "false",
+}
+"""Settings by which Spark logs all that it knows, for tests of what must be nowhere in it."""
+
+
 def class_path() -> str:
     """The value for spark.driver.extraClassPath. Archives of classes, which shorten a start, count for that place only."""
     return spark_jars().replace(",", ":")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from integration.runner.jobs import Document, class_path, plan, submit
+from integration.runner.jobs import TELLING_ALL, Document, class_path, plan, submit
 
 AWKWARD = "s3cr3t \"pass'wörd/\\ 7"
 SECRETS = {
@@ -30,12 +30,7 @@ DERBY = {
 SETTINGS = {
     "spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore",
     "spark.hadoop.fs.s3a.secret.key": "s3cr3t-of-a-store",
-    "spark.logConf": "true",
-    "spark.sql.maxPlanStringLength": "100000",
-    "spark.sql.debug.maxToStringFields": "100",
-    "spark.sql.ui.explainMode": "extended",
-    "spark.eventLog.enabled": "true",
-    "spark.eventLog.compress": "false",
+    **TELLING_ALL,
 }
 
 

@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from devenv.kafka import KafkaBroker
-from integration.runner.jobs import Document, Driver, class_path, place, submit
+from integration.runner.jobs import TELLING_ALL, Document, Driver, class_path, place, submit
 from integration.runner.kafka_topics import Topics
 from integration.runner.streaming import DRIVER_SETTINGS, ONCE, driver_held_at_its_commit, ids, stream_of
 
@@ -104,15 +104,7 @@ def test_a_login_that_is_refused_ends_the_attempt_and_is_written_nowhere(
 ) -> None:
     monkeypatch.setenv(LOGIN, broker.account.login("s3cr3t-of-somebody-else"))
     events = in_a_new_folder(tmp_path, "events")
-    settings |= {
-        "spark.logConf": "true",
-        "spark.sql.maxPlanStringLength": "100000",
-        "spark.sql.debug.maxToStringFields": "100",
-        "spark.sql.ui.explainMode": "extended",
-        "spark.eventLog.enabled": "true",
-        "spark.eventLog.compress": "false",
-        "spark.eventLog.dir": str(events),
-    }
+    settings |= {**TELLING_ALL, "spark.eventLog.dir": str(events)}
     folder = in_a_new_folder(tmp_path, "refused")
     result, stdout = ended(submit(folder, clicks(broker, tmp_path, ONCE, "refused-clicks"), settings))
     (folder / "stdout").write_text(stdout)
