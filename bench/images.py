@@ -33,6 +33,7 @@ VARIANTS = {
     "4.2, aws": spark_image("spark-try", "4.2", STORES="aws"),
     "4.2, azure": spark_image("spark-try", "4.2", STORES="azure"),
     "4.2, gcs": spark_image("spark-try", "4.2", STORES="gcs"),
+    "4.2, no store, kafka": spark_image("spark-try", "4.2", STORES="", SOURCES="kafka"),
     "4.2, all": SPARK,
     "3.5, all": SPARK35,
 }
