@@ -1,4 +1,5 @@
-"""How long `sluice plan` takes for a repository of 1,000 jobs, and `sluice explain --history` for a log of 10,000 commits.
+"""How long `sluice plan` takes for a repository of 1,000 jobs with facts, and for one of 1,000 manifests that has only policies;
+and `sluice explain --history` for a log of 10,000 commits.
 
 ./dev run python -m bench.offline          # CPU time and time on the clock, each part by itself
 """
@@ -12,6 +13,9 @@ from random import Random
 from time import perf_counter, process_time
 from typing import TypeVar
 
+import yaml
+
+from sluice.api.base import Json
 from sluice.offline import answers
 from sluice.offline.history import read_log, replayed
 from sluice.offline.plan import planned
@@ -20,15 +24,16 @@ from sluice.offline.workspace import opened
 JOBS = 1_000
 COMMITS = 10_000
 TABLES = 20
+POLICIES = 200
 
 T = TypeVar("T")
 
 
-def write_jobs(folder: Path) -> None:
+def write_jobs(folder: Path, jobs: int = JOBS, tables: int = TABLES) -> None:
     """One file a job: merges, deletes, appends and compactions of one day, some without a pin."""
     random = Random(7)  # noqa: S311 - the same folder each time
-    for number in range(JOBS):
-        table = f"s3://lake/t{random.randrange(TABLES)}"
+    for number in range(jobs):
+        table = f"s3://lake/t{random.randrange(tables)}"
         day = f"DATE '2026-11-{1 + random.randrange(28):02}'"
         pin = "" if random.random() < 0.2 else f" AND t.date = {day}"
         sql = random.choice(
@@ -42,8 +47,11 @@ def write_jobs(folder: Path) -> None:
                 f"WHEN NOT MATCHED THEN INSERT *",
             )
         )
-        body = f"kind: DeltaWriteJob\nmetadata: {{name: job-{number}}}\nspec:\n  sql: {json.dumps(sql)}\n"
-        (folder / f"job-{number}.yaml").write_text(body, encoding="utf-8")
+        body = {"kind": "DeltaWriteJob", "metadata": {"name": f"job-{number}"}, "spec": {"sql": sql}}
+        _write_manifest(folder, body)
+
+
+def write_facts(folder: Path) -> None:
     for number in range(TABLES):
         facts = {
             "path": f"s3://lake/t{number}",
@@ -56,6 +64,26 @@ def write_jobs(folder: Path) -> None:
             "dialect": {"name": "oss", "version": "4.4.0"},
         }
         (folder / f"facts-{number}.json").write_text(json.dumps(facts), encoding="utf-8")
+
+
+def write_policies(folder: Path) -> None:
+    """The types of their partition columns are told by nothing but the jobs."""
+    for number in range(POLICIES):
+        spec = {
+            "table": {"path": f"s3://lake/t{number}", "name": f"lake.sales.t{number}"},
+            "partitionBy": ["date"],
+            "logStore": "S3DynamoDB",
+            "dialect": {"name": "oss", "version": "4.4.0"},
+        }
+        _write_manifest(
+            folder, {"kind": "DeltaTablePolicy", "metadata": {"name": f"t{number}"}, "spec": spec}
+        )
+
+
+def _write_manifest(folder: Path, body: Json) -> None:
+    name = f"{body['kind']}-{body['metadata']['name']}.yaml"
+    text = yaml.safe_dump({"apiVersion": "sluice.dev/v1alpha1", **body})
+    (folder / name).write_text(text, encoding="utf-8")
 
 
 def write_log(table: Path) -> None:
@@ -107,17 +135,35 @@ def timed(what: str, work: Callable[[], T]) -> T:
     return found
 
 
-def main() -> None:
+def plan_a_folder(write: Callable[[Path], None]) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_jobs(folder)
-        workspace = timed(f"read {JOBS:,} manifests", lambda: opened([folder]))
+        write(folder)
+        manifests = sum(1 for _ in folder.iterdir())
+        clock, cpu = perf_counter(), process_time()
+        workspace = timed(f"read {manifests:,} manifests", lambda: opened([folder]))
         plan = timed("hold them against each other", lambda: planned(workspace))
         timed("write the plan as JSON", lambda: json.dumps(answers.plan_json(plan)))
         sys.stdout.write(
             f"  {len(plan.jobs):,} jobs, {len(plan.edges):,} conflicts, {len(plan.widest.members)} together "
-            f"(at most {plan.widest.at_most}), {len(plan.savings):,} pieces of advice\n"
+            f"(at most {plan.widest.at_most}), {len(plan.savings):,} pieces of advice: "
+            f"{perf_counter() - clock:.2f} s in all ({process_time() - cpu:.2f} s of CPU)\n"
         )
+
+
+def with_facts(folder: Path) -> None:
+    write_jobs(folder)
+    write_facts(folder)
+
+
+def with_policies(folder: Path) -> None:
+    write_jobs(folder, JOBS - POLICIES, POLICIES)
+    write_policies(folder)
+
+
+def main() -> None:
+    plan_a_folder(with_facts)
+    plan_a_folder(with_policies)
     with tempfile.TemporaryDirectory() as name:
         write_log(Path(name))
         log = timed(f"read a log of {COMMITS:,} commits", lambda: read_log(Path(name)))

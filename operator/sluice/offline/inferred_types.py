@@ -5,14 +5,13 @@ The jobs' own literals tell the types; that stays an assumption, and is called o
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot.tokenizer_core import Token, TokenType
 
 from sluice.footprint import NotUnderstoodError
 from sluice.footprint.sql.keywords import word
-from sluice.footprint.sql.parameters import statements_of
 from sluice.footprint.sql.statement import Statement
 from sluice.footprint.sql.unfolded import unfolded
 from sluice.offline.jobs import Job
@@ -35,6 +34,9 @@ _PREFIXES = {
 _BETWEEN = frozenset({"=", "<", ">", "<=", ">=", "<>", "!=", "<=>", "(", "IN", "NOT", "BETWEEN"})
 _SURER = ("date", "timestamp", "timestamp_ntz", "boolean", "bigint", "string")
 """A date is often compared with a plain text, a text never with a date."""
+
+Comparisons = Counter[tuple[str, str]]
+"""How often columns are compared with literals, by the column's name and the literal's type."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class InferredTypes:
         """Returns facts with all names that the job uses as columns of unknown types; None where it writes by position,
         because it is not known which column is meant."""
         try:
-            written = [one for found in statements_of(job.spec).values() for one in found]
+            written = [one for found in job.texts.values() for one in found]
             statements = [part for statement in written for part in unfolded(statement)]
         except NotUnderstoodError:
             return None
@@ -76,29 +78,36 @@ class InferredTypes:
         return TableFacts(columns=Table.of(columns, self.types))
 
 
-def inferred_types(partition_by: Sequence[str], jobs: Iterable[Job]) -> InferredTypes:
-    seen: dict[str, Counter[str]] = {name.lower(): Counter() for name in partition_by}
-    for job in jobs:
-        try:
-            found = statements_of(job.spec)
-        except NotUnderstoodError:
-            continue
-        for statements in found.values():
-            for statement in statements:
-                for name, kind in _compared(statement.tokens, seen):
-                    seen[name][kind] += 1
-    return InferredTypes({name: _surest(seen[name.lower()]) for name in partition_by})
+def comparisons_in(job: Job, columns: Collection[str]) -> Comparisons:
+    """Counts with literals of which types the job compares columns of these names, in small letters. Raises
+    NotUnderstoodError."""
+    return Counter(
+        found
+        for statements in job.texts.values()
+        for statement in statements
+        for found in _compared(statement.tokens, columns)
+    )
 
 
-def _surest(kinds: Counter[str]) -> str:
-    return next((kind for kind in _SURER if kinds[kind]), UNKNOWN)
+def inferred_types(partition_by: Sequence[str], own: Comparisons, of_all: Comparisons) -> InferredTypes:
+    """`own`: the comparisons of the jobs that write the table; `of_all`: of all jobs, which tell of columns that those compare
+    with no literal."""
+    return InferredTypes(
+        {
+            name: _surest(name.lower(), own) or _surest(name.lower(), of_all) or UNKNOWN
+            for name in partition_by
+        }
+    )
 
 
-def _compared(tokens: Sequence[Token], names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    wanted = set(names)
+def _surest(name: str, compared: Comparisons) -> str | None:
+    return next((kind for kind in _SURER if compared[name, kind]), None)
+
+
+def _compared(tokens: Sequence[Token], names: Collection[str]) -> Iterator[tuple[str, str]]:
     for number, token in enumerate(tokens):
         name = token.text.lower()
-        if name in wanted and token.token_type is not TokenType.STRING:
+        if name in names and token.token_type is not TokenType.STRING:
             kind = _literal_after(tokens[number + 1 : number + 7])
             if kind is not None:
                 yield name, kind

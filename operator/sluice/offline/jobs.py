@@ -12,7 +12,7 @@ from sluice.api import names
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.api.policy import DeltaTablePolicySpec
 from sluice.api.problems import Place, problems_of
-from sluice.footprint import NotUnderstoodError
+from sluice.footprint import NotUnderstoodError, Texts, texts_of
 from sluice.offline.given_names import why_no_name
 from sluice.offline.manifests import Document, Documents, Trouble
 from sluice.tables import Policy
@@ -21,7 +21,7 @@ from sluice.templates import problems_in, settings_in
 _KINDS = (names.JOB_KIND, names.POLICY_KIND)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Job:
     name: str
     """The name, with its namespace if the manifest says one."""
@@ -39,6 +39,11 @@ class Job:
     def conf(self) -> dict[str, str]:
         """Spark's settings that it says itself. Raises NotUnderstoodError if its application's template is refused."""
         return settings_of(self.spec, self.line_of)
+
+    @cached_property
+    def texts(self) -> Texts:
+        """Its texts, cut and read once however often it is judged. Raises NotUnderstoodError, with the place in the job."""
+        return texts_of(self.spec)
 
 
 def settings_of(

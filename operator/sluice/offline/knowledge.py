@@ -1,14 +1,15 @@
 """Puts together what is known of tables without a cluster: given facts, a table's own log, and what policies declare, in this
 order."""
 
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 
-from sluice.footprint import JobFootprint, footprint_of
+from sluice.footprint import JobFootprint, NotUnderstoodError, footprint_of
 from sluice.offline.given_facts import UnusableError, facts_of
-from sluice.offline.inferred_types import InferredTypes, inferred_types
+from sluice.offline.inferred_types import Comparisons, InferredTypes, comparisons_in, inferred_types
 from sluice.offline.jobs import Job
 from sluice.offline.manifests import Document, Trouble
 from sluice.predicates import PredicateError
@@ -47,6 +48,7 @@ class Knowledge:
     troubles: list[Trouble] = field(default_factory=list)
     refused: bool = False
     """Whether files of facts were given that could not be used."""
+    _written: dict[Job, tuple[TableKey, ...]] = field(default_factory=dict)
 
     def assumptions_about(self, tables: Collection[TableKey]) -> list[str]:
         """Returns assumptions about the tables that jobs write; nothing is assumed of tables that they only read."""
@@ -77,8 +79,13 @@ class Knowledge:
 
     def facts_for_writes_of(self, job: Job) -> dict[TableKey, TableFacts]:
         """Returns facts by table that the job writes. Raises NotUnderstoodError or PredicateError, with the place in the job."""
-        written = footprint_of(job.spec, job.conf, names=self.names).keys
-        return {key: self.facts_for(key, job) for key in written}
+        return {key: self.facts_for(key, job) for key in self.written_by(job)}
+
+    def written_by(self, job: Job) -> tuple[TableKey, ...]:
+        """Returns the tables that the job writes. Raises NotUnderstoodError or PredicateError, with the place in the job."""
+        if job not in self._written:
+            self._written[job] = footprint_of(job.spec, job.conf, names=self.names, texts=job.texts).keys
+        return self._written[job]
 
     def footprint(self, job: Job) -> JobFootprint:
         """Returns the footprint. Raises NotUnderstoodError or PredicateError, with the place in the job."""
@@ -88,6 +95,7 @@ class Knowledge:
             facts=self.facts_for_writes_of(job),
             sources=self.facts,
             names=self.names,
+            texts=job.texts,
             namespace=job.namespace,
         )
 
@@ -193,9 +201,24 @@ def _is_address(location: str) -> bool:
     return ":/" in location
 
 
-def _assume(jobs: list[Job], found: Knowledge) -> None:
+def _assume(jobs: Collection[Job], found: Knowledge) -> None:
     """Assumes types of the partition columns that policies name, for tables of which nothing better is known."""
-    for key, declaration in found.declarations.by_table.items():
-        declared = declaration.declared
-        if declared.partition_by and key not in found.facts and found.of_any_table is None:
-            found.inferred[key] = inferred_types(declared.partition_by, jobs)
+    partitions = {
+        key: declared.partition_by
+        for key, declared in ((key, one.declared) for key, one in found.declarations.by_table.items())
+        if declared.partition_by and key not in found.facts and found.of_any_table is None
+    }
+    columns = {name.lower() for names in partitions.values() for name in names}
+    by_table: dict[TableKey, list[Comparisons]] = defaultdict(list)
+    everywhere: list[Comparisons] = []
+    for job in jobs if columns else ():
+        try:
+            compared, written = comparisons_in(job, columns), found.written_by(job)
+        except (NotUnderstoodError, PredicateError):
+            continue  # it is refused, with its place, where it is understood
+        everywhere.append(compared)
+        for key in written:
+            by_table[key].append(compared)
+    of_all = sum(everywhere, Counter())
+    for key, names in partitions.items():
+        found.inferred[key] = inferred_types(names, sum(by_table[key], Counter()), of_all)

@@ -3,11 +3,10 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 from sluice.conflicts import Level, Order, Pair, pair_of
 from sluice.conflicts.oracle import worst_for
-from sluice.footprint import NO_SOURCES
+from sluice.conflicts.places import places_of
 from sluice.offline.advice import Change, changes_of
 from sluice.offline.endless import WaitsForEver, waits_for_ever
 from sluice.offline.graph import Widest, widest_set
@@ -99,41 +98,19 @@ def _edges(jobs: Sequence[Understood]) -> Iterator[Edge]:
 
 
 def _that_may_meet(jobs: Sequence[Understood]) -> set[tuple[int, int]]:
-    """Returns the pairs with a table, its log, or a checkpoint in common, or with two tables that may be one. Sources count if
-    their columns tell where rows land."""
-    by_key: dict[tuple[str, TableKey], set[int]] = defaultdict(set)
-    by_log: dict[str, set[int]] = defaultdict(set)
-    for number, job in enumerate(jobs):
-        ids = job.footprint.ids_of_sources
-        for key in (*job.footprint.keys, *job.footprint.streamed):
-            by_key["table", key].add(number)
-        for source in job.footprint.streamed:
-            if source in ids:
-                by_log[ids[source]].add(number)
-        for table in job.footprint.tables:
-            if table.checkpoint is not None:
-                by_key["checkpoint", TableKey(table.checkpoint)].add(number)
-            for told in table.told_by:
-                by_key["table", told].add(number)
-                if told in ids:
-                    by_log[ids[told]].add(number)
-            if table.table_id is not None:
-                by_log[table.table_id].add(number)
-    perhaps = [
-        by_key[kind, one] | by_key[kind, other]
-        for (kind, one), (of, other) in combinations(by_key, 2)
-        if kind == of and one.may_equal(other)
-    ]
-    together = [*by_key.values(), *by_log.values(), *perhaps]
-    found = {pair for numbers in together for pair in combinations(sorted(numbers), 2)}
-    return found | set(_whose_reads_are_vacuumed(jobs))
-
-
-def _whose_reads_are_vacuumed(jobs: Sequence[Understood]) -> Iterator[tuple[int, int]]:
-    readers = [number for number, job in enumerate(jobs) if job.footprint.reads != NO_SOURCES]
-    for number, job in enumerate(jobs):
-        if job.footprint.vacuums:
-            yield from ((min(number, reader), max(number, reader)) for reader in readers if reader != number)
+    """Looks the pairs up by the places where jobs meet, as the operator does: each with each would be too many."""
+    places = [places_of(job.footprint) for job in jobs]
+    stand: dict[int, list[int]] = defaultdict(list)
+    for number, place in enumerate(places):
+        for one in place.stands:
+            stand[one].append(number)
+    return {
+        (min(number, other), max(number, other))
+        for number, place in enumerate(places)
+        for one in place.asks
+        for other in stand.get(one, ())
+        if other != number
+    }
 
 
 def _savings(jobs: Sequence[Understood], edges: Sequence[Edge], knowledge: Knowledge) -> list[Saving]:

@@ -15,7 +15,6 @@ from sluice.footprint.queries.cells import Cell, Constant, FromTable, says
 from sluice.footprint.queries.rows import Row, rows_of
 from sluice.footprint.sql.keywords import word
 from sluice.footprint.sql.naming import table_at
-from sluice.footprint.sql.parameters import statements_of
 from sluice.footprint.sql.reading import Reading, Surroundings
 from sluice.footprint.sql.settings import Settings
 from sluice.footprint.sql.statement import Statement, split
@@ -119,7 +118,7 @@ def rewrites_of(
             sources=sources,
         )
     )
-    for statement in statements_of(job.spec)["spec.sql"]:
+    for statement in job.texts["spec.sql"]:
         for part in unfolded(statement):
             yield from _of_part(part, script.around, text)
         script = script.then(statement)

@@ -243,3 +243,10 @@ def test_tables_that_only_may_be_one_come_after_those_that_are(tmp_path: Path) -
     edges = [line for line in lines if line.startswith("unsafe ")]
     assert edges[0] == "unsafe b and c  lost-commits on s3://lake/orders"
     assert edges[1].endswith("if sales.orders is s3://lake/orders")
+
+
+def test_two_jobs_of_one_run_wait_for_each_other_whatever_they_write(tmp_path: Path) -> None:
+    other = PINNED_DELETE.replace("orders", "other")
+    write(tmp_path, a=job("a", PINNED_DELETE, runKey="daily"), b=job("b", other, runKey="daily"))
+    (found,) = planned(tmp_path)["conflicts"]
+    assert found["firstLoses"]["rule"] == "same-run"
