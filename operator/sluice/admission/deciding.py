@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
+from sluice.admission.making_room import why_no_room
 from sluice.api.job import Yield
 from sluice.api.job_status import MAX_BLOCKERS
 from sluice.conflicts import Conflict, conflict_at_rest, conflict_between, conflict_where_met
@@ -52,7 +53,8 @@ class Holder:
     at_rest: bool = field(default=False, kw_only=True)
     """Whether it is a stream that holds no lease and will go on: it blocks only what would break it for good."""
     for_ever: Yield | None = field(default=None, kw_only=True)
-    """Set for a stream that doesn't end by itself: for whom it makes room."""
+    """Set for a stream that doesn't end by itself: for whom it makes room. One whose footprint does not tell what it does makes
+    room for nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,18 +150,12 @@ def _in_the_way(waiter: Waiter, others: Iterable[Holder], *, holds: bool) -> Ite
 
 def stays(holder: "Stays", waiter: "Stays") -> bool:
     """Whether nobody knows when what is in the waiter's way will be gone, if ever."""
-    if holder.at_rest:
+    if holder.at_rest or holder.for_ever is Yield.NEVER:
         return True
     if holder.for_ever is None or holder.footprint is None or waiter.footprint is None:
         return False
-    makes_room = holder.for_ever is Yield.AGED or (
-        holder.for_ever is Yield.METADATA and waiter.footprint.changes_metadata
-    )
-    return (
-        not makes_room
-        or waiter.for_ever is not None
-        or conflict_at_rest(holder.footprint, waiter.footprint) is not None
-    )
+    is_endless = waiter.for_ever is not None
+    return why_no_room(holder.for_ever, holder.footprint, waiter.footprint, is_endless=is_endless) is not None
 
 
 def are_taken_for_ever(waiter: "Stays", writers: Iterable[Holder], most: int) -> bool:

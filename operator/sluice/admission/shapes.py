@@ -14,7 +14,7 @@ _MOST_TOLD = 4_096
 """Conflicts whose wording is kept."""
 
 
-_Key = tuple[bytes, frozenset[TableKey], bool, Yield | None] | Places
+_Key = tuple[bytes, frozenset[TableKey], bool, Yield | None] | tuple[Places, Yield | None]
 
 
 class Shape:
@@ -95,11 +95,11 @@ class Shapes:
             return self._new(footprint, EVERYWHERE, accepts, at_rest=at_rest, for_ever=for_ever)
         return known
 
-    def at(self, places: Places) -> Shape:
+    def at(self, places: Places, for_ever: Yield | None = None) -> Shape:
         """Returns the shape of a holder that may do anything at these places, and nothing elsewhere."""
-        known = self._known.get(places)
+        known = self._known.get((places, for_ever))
         if known is None:
-            known = self._known[places] = self._new(None, places, frozenset())
+            known = self._known[places, for_ever] = self._new(None, places, frozenset(), for_ever=for_ever)
         return known
 
     def conflict(self, one: Shape, other: Shape) -> bool:

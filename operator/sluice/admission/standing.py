@@ -101,7 +101,7 @@ class Standing:
 
     def shape_of(self, holder: Holder) -> Shape:
         if holder.places is not None:
-            return self.shapes.at(holder.places)
+            return self.shapes.at(holder.places, holder.for_ever)
         return self.shapes.of(
             holder.footprint, holder.accepts, at_rest=holder.at_rest, for_ever=holder.for_ever
         )

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from sluice.admission import Holder
+from sluice.api.job import Yield
 from sluice.controller.lease_table import LeaseTable
 from sluice.controller.world import World
 from sluice.footprint import JobFootprint, NotUnderstoodError
@@ -41,6 +42,9 @@ class Holders:
         """The places to which each holder's names have led since this leader knows of it, by its uid and the name."""
         self._reached: dict[str, JobFootprint] = {}
         """The footprint, by uid, whose places are in the reach already."""
+        self._stays: dict[str, int] = {}
+        """The generation of a stream's spec, by its uid, that can't be understood: who looks at its status must not have to read it
+        again."""
         self._rested: dict[str, Holder] = {}
         """Streams at rest, by uid, as they were understood last."""
 
@@ -69,6 +73,7 @@ class Holders:
             self._frozen.pop(uid, None)
             self._reached.pop(uid, None)
             self._led.pop(uid, None)
+            self._stays.pop(uid, None)
             for uids in (self._was_read, self._fails, self.unread, self.behind):
                 uids.discard(uid)
             return self._at_rest(uid)
@@ -134,8 +139,35 @@ class Holders:
         return [one for of_job in self._frozen.values() for one in of_job]
 
     def _holder(self, lease: Lease) -> Holder:
+        """Returns the holder, with whom it makes room for if it has no end."""
+        job = self._world.jobs.get(lease.uid)
+        found = self._touching(lease, job)
+        for_ever = None if job is None or not job.is_stream else self._makes_room_for(job, lease, found)
+        return found if for_ever is None else replace(found, for_ever=for_ever)
+
+    def _makes_room_for(self, job: JobView, lease: Lease, holder: Holder) -> Yield | None:
+        """A stream whose spec was changed into one that can't be understood goes on as it was, for nobody knows how long, and is
+        asked to stop for nobody. One that was changed otherwise stops by itself."""
+        if job.is_deleted:
+            return None
+        attempt = job.open_attempt
+        goes_on = attempt is not None and attempt.ending is None
+        if not job.is_read:
+            is_known = job.uid in self._fails or self._stays.get(job.uid) == job.generation
+            return Yield.NEVER if goes_on and is_known else None
+        try:
+            job.footprint_from_spec  # noqa: B018 - one that can't be understood is an error
+            for_ever = job.for_ever if holding.is_of(lease, job) else None
+            return for_ever if holder.places is None or for_ever is Yield.NEVER else None
+        except NotUnderstoodError:
+            self._stays[job.uid] = job.generation
+        except Exception:
+            logger.exception("%s: the operator failed on it: it counts as making room for nobody", job.key)
+        return Yield.NEVER if goes_on else None
+
+    def _touching(self, lease: Lease, job: JobView | None) -> Holder:
         """Returns the holder; one whose job the operator fails on may do anything to its tables."""
-        job, reach = self._world.jobs.get(lease.uid), self._leases.reach_of(lease)
+        reach = self._leases.reach_of(lease)
         if job is None or lease in self._leases.unexplained:
             return holding.holder_of(lease, None, reach)
         if not job.is_read_with_facts and (reach is not None or not job.is_read):
@@ -164,12 +196,11 @@ class Holders:
             before[name] = before.get(name, frozenset()) | places
 
     def _at_its_risk(self, holder: Holder, lease: Lease, job: JobView) -> Holder:
-        """Adds what the job accepts, and whether it has an end, if it is still the one that the lease was granted for."""
+        """Adds what the job accepts, if it is still the one that the lease was granted for."""
         with suppress(NotUnderstoodError):  # of a job that is over no spec is kept
             if holding.is_of(lease, job):
                 tables, declared = holder.footprint.keys, self._world.declarations
-                accepts = accepted(job.spec.admission, tables, declared)
-                return replace(holder, accepts=accepts, for_ever=None if job.is_deleted else job.for_ever)
+                return replace(holder, accepts=accepted(job.spec.admission, tables, declared))
         return holder
 
     def _learned(self, lease: Lease, job: JobView, reach: Reach | None) -> Reach | None:

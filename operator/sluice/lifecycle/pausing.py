@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from sluice.admission import Decision, Waiter
+from sluice.admission.making_room import Breaks, NoRoom, needed_for, why_no_room
 from sluice.api.durations import seconds
 from sluice.api.job import WhenBlocked, Yield
 from sluice.api.job_status import (
@@ -23,7 +24,6 @@ from sluice.api.job_status import (
     WaitsForPause,
 )
 from sluice.api.reasons import Reason
-from sluice.conflicts.readers import lasting
 from sluice.footprint import JobFootprint, NotUnderstoodError
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import StatusChange
@@ -52,9 +52,10 @@ class RunningStream:
 
     def gives_way_to(self, waiter: Waiter, now: datetime) -> bool:
         """Whether it pauses for this waiter, which it would not break by that, nor be broken."""
-        gives_way = self.yields is Yield.AGED and waiter.has_aged(now)
-        gives_way |= self.yields is not Yield.NEVER and waiter.footprint.changes_metadata
-        return gives_way and lasting(self.footprint, waiter.footprint) is None
+        if not (waiter.footprint.changes_metadata or waiter.has_aged(now)):
+            return False
+        is_endless = waiter.for_ever is not None
+        return why_no_room(self.yields, self.footprint, waiter.footprint, is_endless=is_endless) is None
 
     def is_asked_for(self, uid: str) -> bool:
         return self.pause is not None and any(one.uid == uid for one in self.pause.for_)
@@ -155,23 +156,29 @@ def asked(before: StreamPause | None, waiters: Iterable[WaitsForPause], now: dat
 def why_it_makes_no_room(stream: JobView, waiter: JobView) -> str | None:
     """Why a job would wait for ever behind a stream that runs for ever, and what lets it go; None if the stream ends, or pauses for
     it."""
+    if stream.open_attempt is not None and what_is_wrong(stream):
+        return "stops for nobody until its spec is put right, which was changed into one that can't be understood"
     try:
         given = stream.spec.stream
         if given is None or given.trigger.processing_time is None:
             return None
-        if waiter.streams_for_ever:
+        why = why_no_room(
+            given.yield_, stream.footprint, waiter.footprint, is_endless=waiter.streams_for_ever
+        )
+    except NotUnderstoodError:
+        return None
+    match why:
+        case None:
+            return None
+        case Breaks():
+            return "makes no room for what would break it for good"
+        case NoRoom.ENDLESS_TOO:
             return (
                 "makes no room for another one that does, so that this one never begins: let one of the two have the trigger "
                 "availableNow, or delete one"
             )
-        if lasting(stream.footprint, waiter.footprint) is not None:
-            return "makes no room for what would break it for good"
-        needed = Yield.METADATA if waiter.footprint.changes_metadata else Yield.AGED
-        if given.yield_ in (needed, Yield.AGED):
-            return None
-    except NotUnderstoodError:
-        return None
-    return f"makes room for it only with spec.stream.yield: {needed}"
+        case NoRoom.YIELDS_NOT:
+            return f"makes room for it only with spec.stream.yield: {needed_for(waiter.footprint)}"
 
 
 def wanted_by_itself(job: JobView, attempt: Attempt) -> PauseReason | None:

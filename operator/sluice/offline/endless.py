@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from sluice.api.job import Stream, WhenBlocked, Yield
+from sluice.admission.making_room import Breaks, NoRoom, needed_for, why_no_room
+from sluice.api.job import Stream, WhenBlocked
 from sluice.conflicts.readers import lasting
 from sluice.offline.pairs import Explanation, Understood
 
@@ -58,15 +59,17 @@ def _behind(one: Understood, job: Understood) -> WaitsForEver | MakesRoom | None
         return None
     if job.job.spec.admission.when_blocked is not WhenBlocked.WAIT:
         return None  # it ends at once
-    breaks = lasting(one.footprint, job.footprint)
-    if breaks is not None:
-        return WaitsForEver(one.name, job.name, breaks[1].advice)
-    if job.job.spec.stream is not None and _is_endless(job.job.spec.stream):
-        return WaitsForEver(one.name, job.name, _of_two_streams(one, job))
-    needed = Yield.METADATA if job.footprint.changes_metadata else Yield.AGED
-    if stream.yield_ in (Yield.AGED, needed):
-        return MakesRoom(one.name, job.name, once_aged=not job.footprint.changes_metadata)
-    advice = f"have the stream pause for it between two batches, by spec.stream.yield: {needed}"
+    waits, is_endless = job.footprint, _is_endless(job.job.spec.stream)
+    match why_no_room(stream.yield_, one.footprint, waits, is_endless=is_endless):
+        case None:
+            return MakesRoom(one.name, job.name, once_aged=not waits.changes_metadata)
+        case Breaks(verdict):
+            advice = verdict.advice
+        case NoRoom.ENDLESS_TOO:
+            advice = _of_two_streams(one, job)
+        case NoRoom.YIELDS_NOT:
+            needed = needed_for(waits)
+            advice = f"have the stream pause for it between two batches, by spec.stream.yield: {needed}"
     return WaitsForEver(one.name, job.name, advice)
 
 
@@ -78,5 +81,5 @@ def _of_two_streams(one: Understood, other: Understood) -> str | None:
     return "a stream makes no room for one that runs for ever, too: let one of the two have the trigger availableNow"
 
 
-def _is_endless(stream: Stream) -> bool:
-    return stream.trigger.processing_time is not None
+def _is_endless(stream: Stream | None) -> bool:
+    return stream is not None and stream.trigger.processing_time is not None

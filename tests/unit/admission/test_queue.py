@@ -126,8 +126,12 @@ class Told:
     def rest(self, uid: str, footprint: JobFootprint) -> None:
         self._hold(uid, [holder(uid, footprint, at_rest=True)])
 
-    def stream(self, uid: str, footprint: JobFootprint, for_ever: Yield) -> None:
-        self._hold(uid, [holder(uid, footprint, for_ever=for_ever)])
+    def stream(self, uid: str, footprint: JobFootprint, for_ever: Yield, *, is_known: bool = True) -> None:
+        """`is_known`: whether anything is known of it but where it stands; such a one makes room for nobody."""
+        if is_known:
+            self._hold(uid, [holder(uid, footprint, for_ever=for_ever)])
+        else:
+            self._hold(uid, [holder(uid, footprint, footprint, for_ever=Yield.NEVER)])
 
     def hold(self, uid: str, *footprints: JobFootprint, was: JobFootprint | None = None) -> None:
         self._hold(uid, [holder(uid, footprint, was) for footprint in footprints])
@@ -159,7 +163,7 @@ steps = st.one_of(
     st.tuples(st.just("later"), st.integers(1, 4)),
     st.tuples(st.just("hold"), uids, st.lists(some, max_size=2), st.none() | some),
     st.tuples(st.just("rest"), st.sampled_from(["s0", "s1", "s2"]), st.sampled_from(STREAMS)),
-    st.tuples(st.just("stream"), st.sampled_from(["s0", "s1", "s2"]), some, yields),
+    st.tuples(st.just("stream"), st.sampled_from(["s0", "s1", "s2"]), some, yields, st.booleans()),
     st.tuples(st.just("hold"), st.sampled_from(["s0", "s1", "s2"]), st.just([]), st.none()),
     st.tuples(st.just("leave"), uids),
     st.tuples(st.just("grant")),
@@ -180,8 +184,8 @@ def follow(told: Told, step: tuple[object, ...]) -> None:
             told.wait(waiter(uid, footprint, priority, seconds, accepts, for_ever=for_ever))
         case ("rest", str(uid), JobFootprint() as footprint):
             told.rest(uid, footprint)
-        case ("stream", str(uid), JobFootprint() as footprint, Yield() as for_ever):
-            told.stream(uid, footprint, for_ever)
+        case ("stream", str(uid), JobFootprint() as footprint, Yield() as for_ever, bool(is_known)):
+            told.stream(uid, footprint, for_ever, is_known=is_known)
         case ("limit", dict(limits)):
             told.limit(limits)
         case ("later", int(seconds)):
@@ -533,6 +537,16 @@ def test_who_waits_for_a_stream_that_makes_it_no_room_stops_nobody_else_from_goi
     assert [one.waiter.uid for one in iter(told.queue.take, None)] == ["both"]
 
 
+def test_who_waits_for_a_stream_of_which_only_its_places_are_known_stops_nobody_else_from_going() -> None:
+    told = Told()
+    told.stream("s", READER, Yield.NEVER, is_known=False)
+    told.wait(waiter("first", on("/copy", DELETE + "; DELETE FROM delta.`/b`")))
+    told.now = BEGAN + AGES + timedelta(seconds=1)
+    told.wait(waiter("after", on("/b", DELETE), seconds=1))
+    check(told)
+    assert [one.waiter.uid for one in iter(told.queue.take, None)] == ["after"]
+
+
 def test_a_stream_that_makes_room_no_more_has_barriers_before_it_stop_nobody_any_longer() -> None:
     told = Told()
     told.stream("s", READER, Yield.AGED)
@@ -627,7 +641,7 @@ writing = st.sampled_from([on("/a", sql) for sql in (APPEND, DELETE, APPEND + ";
     st.lists(
         st.one_of(
             st.tuples(st.just("limit"), st.dictionaries(st.just(SLASH_A), st.integers(1, 2))),
-            st.tuples(st.just("stream"), st.sampled_from(["s0", "s1", "s2"]), writing, yields),
+            st.tuples(st.just("stream"), st.sampled_from(["s0", "s1", "s2"]), writing, yields, st.booleans()),
             st.tuples(st.just("wait"), uids, writing, st.just(0), st.integers(0, 5), st.just(NO_RISK), ends),
             st.tuples(st.just("later"), st.just(4)),
             steps,
