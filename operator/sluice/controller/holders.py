@@ -158,11 +158,12 @@ class Holders:
         try:
             job.footprint_from_spec  # noqa: B018 - one that can't be understood is an error
             for_ever = job.for_ever if holding.is_of(lease, job) else None
-            return for_ever if holder.places is None or for_ever is Yield.NEVER else None
         except NotUnderstoodError:
             self._stays[job.uid] = job.generation
         except Exception:
             logger.exception("%s: the operator failed on it: it counts as making room for nobody", job.key)
+        else:
+            return for_ever if holder.places is None or for_ever is Yield.NEVER else None
         return Yield.NEVER if goes_on else None
 
     def _touching(self, lease: Lease, job: JobView | None) -> Holder:

@@ -167,9 +167,11 @@ def why_it_makes_no_room(stream: JobView, waiter: JobView) -> str | None:
         )
     except NotUnderstoodError:
         return None
+    return None if why is None else _in_words(why, waiter.footprint)
+
+
+def _in_words(why: NoRoom | Breaks, waiter: JobFootprint) -> str:
     match why:
-        case None:
-            return None
         case Breaks():
             return "makes no room for what would break it for good"
         case NoRoom.ENDLESS_TOO:
@@ -178,7 +180,7 @@ def why_it_makes_no_room(stream: JobView, waiter: JobView) -> str | None:
                 "availableNow, or delete one"
             )
         case NoRoom.YIELDS_NOT:
-            return f"makes room for it only with spec.stream.yield: {needed_for(waiter.footprint)}"
+            return f"makes room for it only with spec.stream.yield: {needed_for(waiter)}"
 
 
 def wanted_by_itself(job: JobView, attempt: Attempt) -> PauseReason | None:

@@ -60,17 +60,21 @@ def _behind(one: Understood, job: Understood) -> WaitsForEver | MakesRoom | None
     if job.job.spec.admission.when_blocked is not WhenBlocked.WAIT:
         return None  # it ends at once
     waits, is_endless = job.footprint, _is_endless(job.job.spec.stream)
-    match why_no_room(stream.yield_, one.footprint, waits, is_endless=is_endless):
-        case None:
-            return MakesRoom(one.name, job.name, once_aged=not waits.changes_metadata)
+    why = why_no_room(stream.yield_, one.footprint, waits, is_endless=is_endless)
+    if why is None:
+        return MakesRoom(one.name, job.name, once_aged=not waits.changes_metadata)
+    return WaitsForEver(one.name, job.name, _advice(why, one, job))
+
+
+def _advice(why: NoRoom | Breaks, one: Understood, job: Understood) -> str | None:
+    match why:
         case Breaks(verdict):
-            advice = verdict.advice
+            return verdict.advice
         case NoRoom.ENDLESS_TOO:
-            advice = _of_two_streams(one, job)
+            return _of_two_streams(one, job)
         case NoRoom.YIELDS_NOT:
-            needed = needed_for(waits)
-            advice = f"have the stream pause for it between two batches, by spec.stream.yield: {needed}"
-    return WaitsForEver(one.name, job.name, advice)
+            needed = needed_for(job.footprint)
+            return f"have the stream pause for it between two batches, by spec.stream.yield: {needed}"
 
 
 def _of_two_streams(one: Understood, other: Understood) -> str | None:
