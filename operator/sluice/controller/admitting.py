@@ -498,7 +498,6 @@ class Admitting:
         except ApiError:
             self.retelling.again([uid])
             raise
-        await self.pausing.tell_if_it_goes_on(job)
         if new or phase is not Phase.WAITING:
             self.metrics.decided(_counted(phase, reason))
         if new:

@@ -28,7 +28,6 @@ from sluice.leases import Grant
 from sluice.lifecycle.holding import lease_for, reach_of
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.neighbours import Neighbours
-from sluice.lifecycle.pausing import went_on
 from sluice.lifecycle.retrying import is_to_have_a_slot
 from sluice.lifecycle.runs import kept_slot, shown_run, slot_named
 from sluice.lifecycle.status import StatusChange, UnderstoodFields
@@ -168,8 +167,6 @@ class Granting:
         self._tell_of_risks(admitted)
         risks = "; beside jobs that may abort it: see status.runsBeside" if admitted.risks else ""
         held = f"holds {', '.join(lease.tables)} for attempt {lease.attempt}{risks}"
-        if (resumed := went_on(job, attempt.granted_at)) is not None:
-            await self.events.tell(job, EventReason.RESUMED, f"{resumed}: it goes on")
         await self.events.tell(job, EventReason.ADMITTED, held)
         current = self.world.jobs.get(job.uid)
         if current is not None and current.open_attempt is not None:

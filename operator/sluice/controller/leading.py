@@ -75,7 +75,7 @@ def loop_of(shared: Shared, installation: str) -> Loop:
         config.deployment,
         is_expected=config.admission_policy,
     )
-    statuses = StatusWriter(kube, world, epochs)
+    statuses = StatusWriter(kube, world, epochs, shared.events)
     events = shared.events
     applications = Applications(kube, world, epochs)
     timers = Timers()

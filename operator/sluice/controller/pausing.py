@@ -254,12 +254,6 @@ class Pausing:
         await self.statuses.write(waiter, change)
         await self.events.tell(waiter, EventReason.PAUSE_EXCEEDED, change.message, warning=True)
 
-    async def tell_if_it_goes_on(self, stream: JobView) -> None:
-        """Tells of a stream that paused until now. `stream`: as it was then."""
-        told = pausing.went_on(stream, clock.now())
-        if told is not None:
-            await self.events.tell(stream, EventReason.RESUMED, f"{told}: it queues again")
-
 
 def _changes_metadata(footprint: JobFootprint) -> bool:
     return footprint.changes_metadata

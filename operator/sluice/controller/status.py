@@ -1,4 +1,5 @@
-"""The one writer of a job's status: one patch per transition, and none when nothing changed."""
+"""The one writer of a job's status: one patch per transition, and none when nothing changed. What follows from a transition,
+whoever writes it, is told here."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -7,9 +8,11 @@ from sluice.admission import Blocking
 from sluice.api.job_status import DeltaWriteJobStatus
 from sluice.api.reasons import Reason
 from sluice.controller.epoch_policy import EpochPolicy
+from sluice.controller.events import EventWriter
 from sluice.controller.world import World
 from sluice.kube.client import Kube
 from sluice.kube.resources import JOBS
+from sluice.lifecycle import telling
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import (
     StatusChange,
@@ -23,8 +26,9 @@ from sluice.lifecycle.status import (
 
 
 class StatusWriter:
-    def __init__(self, kube: Kube, world: World, epochs: EpochPolicy) -> None:
+    def __init__(self, kube: Kube, world: World, epochs: EpochPolicy, events: EventWriter) -> None:
         self._kube = kube
+        self._events = events
         self._world = world
         self._epochs = epochs
         self._written: dict[str, tuple[str, StatusChange]] = {}
@@ -35,7 +39,11 @@ class StatusWriter:
         wrote, and what arrives late, must not bring back an older state."""
         if self._written.get(job.uid) == (job.resource_version, change) and not change.comes_anew:
             return  # it says so already, and is not worked out again to find that
-        await self._patch(job, status_after(job, change, datetime.now(UTC)))
+        now = datetime.now(UTC)
+        await self._patch(job, status_after(job, change, now))
+        told = telling.resumed(job.status, change.phase, now)
+        if told is not None:
+            await self._events.tell(job, told.reason, told.message)
         known = self._world.jobs.get(job.uid)
         if known is not None and not change.phase.is_terminal and change.blocked_by is None:
             self._written[job.uid] = known.resource_version, change

@@ -334,18 +334,6 @@ def since_when(waiter: str, streams: Collection[JobView]) -> datetime | None:
     return min(since, default=None)
 
 
-def went_on(stream: JobView, now: datetime) -> str | None:
-    """What is told of a stream that paused until now, beside whether it waits or was admitted."""
-    if (
-        stream.phase not in (Phase.PAUSED, Phase.PENDING)
-        or not stream.status.pause
-        or not stream.status.attempts
-    ):
-        return None
-    stopped_at = stream.status.attempts[-1].ended_at or now
-    return f"its pause is over after {max(0.0, (now - stopped_at).total_seconds()):.1f} s"
-
-
 def _is_suspended(job: JobView) -> bool:
     try:
         return job.spec.admission.suspend

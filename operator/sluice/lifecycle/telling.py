@@ -1,6 +1,7 @@
 """Which Event tells of a change. In an ordinary life there are four: Queued, Admitted, Started, Succeeded."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from sluice.api.job_status import Attempt, DeltaWriteJobStatus, Phase, StreamProgress
 from sluice.api.reasons import CONFLICTS, EventReason, Reason
@@ -64,6 +65,22 @@ def pause_not_heeded(before: DeltaWriteJobStatus, reason: Reason, message: str) 
     if reason is not Reason.PAUSE_NOT_HEEDED or message == before.message:
         return None
     return Told(EventReason.PAUSE_NOT_HEEDED, message, is_warning=True)
+
+
+_GOES_ON = {
+    Phase.STARTING: "it goes on",
+    Phase.WAITING: "it queues again",
+    Phase.PENDING: "it queues again",
+}
+
+
+def resumed(before: DeltaWriteJobStatus, phase: Phase, now: datetime) -> Told | None:
+    """Returns the Event of a stream that has paused until now. `phase`: the one that it enters."""
+    if before.phase is not Phase.PAUSED or phase not in _GOES_ON or not before.attempts:
+        return None
+    stopped_at = before.attempts[-1].ended_at or now
+    paused = max(0.0, (now - stopped_at).total_seconds())
+    return Told(EventReason.RESUMED, f"its pause is over after {paused:.1f} s: {_GOES_ON[phase]}")
 
 
 def checkpoint_replaced(before: StreamProgress | None, after: StreamProgress | None) -> Told | None:

@@ -28,6 +28,7 @@ from sluice.api.reasons import Reason
 from sluice.controller.applications import Applications
 from sluice.controller.conditions import Conditions
 from sluice.controller.epoch_policy import EpochPolicy, NotFencedError
+from sluice.controller.events import EventWriter
 from sluice.controller.policy_jobs import Order, PolicyJobs
 from sluice.controller.status import StatusWriter
 from sluice.controller.world import World
@@ -70,7 +71,7 @@ class Leader:
     def __init__(self, kube: Kube, namespace: str) -> None:
         self.epochs = EpochPolicy(kube, Conditions(), namespace, "sluice", is_expected=True)
         self.world = World({"default": RuntimeProfile(spark_version="4.2.0")})
-        self.statuses = StatusWriter(kube, self.world, self.epochs)
+        self.statuses = StatusWriter(kube, self.world, self.epochs, EventWriter(kube, "leader"))
         self.applications = Applications(kube, self.world, self.epochs)
         self.jobs = PolicyJobs(kube, self.world, self.epochs)
         self._kube, self._namespace = kube, namespace

@@ -1,0 +1,70 @@
+"""What follows from a transition is told once, whoever writes it."""
+
+from datetime import UTC, datetime, timedelta
+from re import fullmatch
+from typing import Any
+
+import pytest
+
+from sluice.api.base import Json
+from sluice.api.job_status import Outcome, PauseReason, Phase
+from sluice.api.reasons import Reason
+from sluice.controller.status import StatusWriter
+from sluice.controller.world import World
+from sluice.engines import RuntimeProfile
+from sluice.lifecycle.status import StatusChange
+from unit.controller.bodies import job_body
+from unit.lifecycle.streaming import attempt, spec
+
+LONG_AGO = datetime.now(UTC) - timedelta(minutes=5)
+
+
+class Writing:
+    """A stream that pauses, and a writer of its status; the API server and the Events are played."""
+
+    def __init__(self) -> None:
+        self.world = World({"default": RuntimeProfile(spark_version="4.2.0")})
+        self.told: list[str] = []
+        given: Any = self
+        self._writer = StatusWriter(given, self.world, given, given)
+        ended = attempt(outcome=Outcome.PAUSED, ended_at=LONG_AGO)
+        self.world.job_seen(
+            job_body("s", **spec())
+            | {
+                "status": {
+                    "phase": "Paused",
+                    "since": LONG_AGO.isoformat(),
+                    "reason": Reason.YIELDED.value,
+                    "attempts": [ended.model_dump(mode="json", by_alias=True, exclude_none=True)],
+                    "pause": {"reason": PauseReason.YIELDS.value, "since": LONG_AGO.isoformat()},
+                }
+            }
+        )
+
+    epoch = 1
+
+    async def patch(self, *given: Any, sub: str) -> Json:
+        _, _, _, body = given
+        before = self.world.jobs["uid-s"].body
+        version = int(before["metadata"]["resourceVersion"]) + 1
+        metadata = before["metadata"] | {"resourceVersion": str(version)}
+        return before | {"metadata": metadata, sub: before[sub] | body[sub]}
+
+    async def tell(self, _: Any, reason: str, message: str) -> None:
+        self.told.append(f"{reason}: {message}")
+
+    async def says(self, phase: Phase, reason: Reason = Reason.BLOCKED) -> None:
+        await self._writer.write(self.world.jobs["uid-s"], StatusChange(phase, reason, f"{phase}"))
+
+
+@pytest.mark.parametrize("first", list(Phase))
+async def test_that_a_pause_is_over_is_told_once_however_the_stream_goes_on(first: Phase) -> None:
+    job = Writing()
+    await job.says(first, Reason.EARLIER_ATTEMPT)
+    for phase in (Phase.PENDING, Phase.WAITING, Phase.PENDING, Phase.WAITING, Phase.STARTING):
+        await job.says(phase, Reason.HOLDER_UNREADABLE)
+    goes_on = first in (Phase.PAUSED, Phase.PENDING, Phase.WAITING, Phase.STARTING)
+    then = "it goes on" if first is Phase.STARTING else "it queues again"
+    said = f"Resumed: its pause is over after [0-9]+.[0-9] s: {then}"
+    assert len(job.told) == goes_on
+    assert all(fullmatch(said, one) for one in job.told)
