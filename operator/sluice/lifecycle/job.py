@@ -391,6 +391,12 @@ class JobView:
         """By which grants say that they were for this spec."""
         return self._work.hashes
 
+    def was_rewritten_since(self, attempt: Attempt) -> bool:
+        """Whether its author changed since what the attempt did, as far as the spec was read, and is understood."""
+        if not self.is_read or isinstance(self._footprint_from_spec, NotUnderstoodError):
+            return False
+        return not (self.hashes.are(attempt.hash) or self.hashes.are_written_as(attempt.hash))
+
     @property
     def spec_hash(self) -> str:
         return self.hashes.now

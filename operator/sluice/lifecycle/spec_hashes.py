@@ -67,5 +67,13 @@ class SpecHashes:
         return "its spec has changed"
 
 
+def was_written_alike(granted: str, before: str) -> bool:
+    """Whether two grants were for a spec that nobody changed in between. Hashes in one piece don't tell that."""
+    (written, between, _), (written_before, between_before, _) = (
+        one.partition(_BETWEEN) for one in (granted, before)
+    )
+    return granted == before or not (between and between_before) or written == written_before
+
+
 def _hash_of(content: object) -> str:
     return sha256(dumps(content, sort_keys=True).encode()).hexdigest()[:16]

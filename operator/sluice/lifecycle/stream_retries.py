@@ -31,6 +31,7 @@ from sluice.lifecycle.source_changes import (
     ends_the_stream,
     is_cured_by_a_restart,
 )
+from sluice.lifecycle.spec_hashes import was_written_alike
 from sluice.lifecycle.status import StatusChange
 from sluice.lifecycle.stream_progress import GOES_ON, got_anywhere, of_attempt
 
@@ -59,7 +60,7 @@ def goes_on(
     except NotUnderstoodError as error:
         return Final(f"{message}; it is not retried, because its spec is not understood any more: {error}")
     worked = got_anywhere(of_attempt(progress, ended.number))
-    in_a_row = 1 if worked else (job.status.retries or 0) + 1
+    in_a_row = 1 if worked or _is_the_first_of_its_spec(job, ended) else (job.status.retries or 0) + 1
     row = f"after {in_a_row} failures in a row: " if in_a_row > 1 else ""
     had_access = progress is not None and progress.batch is not None
     cause = _cause(ended, worked=worked, had_access=had_access)
@@ -84,6 +85,12 @@ def goes_on(
         at = max(since + pause(rules, in_a_row, job.uid, ended.number), now)
         return _again(ended, cause, in_a_row, message, at, now=now)
     return Final(f"{row}{message[:LONGEST_QUOTE]}; it is not retried, because {why}")
+
+
+def _is_the_first_of_its_spec(job: JobView, ended: Attempt) -> bool:
+    """Whether the attempt before it was for a spec that its author has changed since."""
+    before = next((one for one in reversed(job.status.attempts) if one.number < ended.number), None)
+    return before is not None and not was_written_alike(before.hash, ended.hash)
 
 
 def _only_met_changed_schemas(job: JobView, ended: Attempt) -> bool:

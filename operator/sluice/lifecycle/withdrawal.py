@@ -91,9 +91,13 @@ def is_over(job: JobView, attempt: Attempt, now: datetime) -> bool:
 
 
 def backs_off(job: JobView, now: datetime) -> bool:
-    """Whether the job stays out of the queue after it had its tables but got nowhere."""
+    """Whether the job stays out of the queue after it had its tables but got nowhere. A stream whose spec was changed since is
+    tried anew."""
     since = job.status.since
-    return job.phase is Phase.BACKING_OFF and since is not None and since <= now < _back_off_ends(job, since)
+    if job.phase is not Phase.BACKING_OFF or since is None or not since <= now < _back_off_ends(job, since):
+        return False
+    attempts = job.status.attempts
+    return not (attempts and job.is_stream and job.was_rewritten_since(attempts[-1]))
 
 
 def back_off_left(job: JobView, now: datetime) -> float:

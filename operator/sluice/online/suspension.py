@@ -68,8 +68,11 @@ def _decide_to_hold(job: JobName, body: Json) -> Decision:
     return Decision(Result.CHANGED, message + _put_back(body), _patch(is_held=True))
 
 
-def _decide_to_let_go(_job: JobName, body: Json) -> Decision:
+def _decide_to_let_go(job: JobName, body: Json) -> Decision:
     phase = phase_of(body)
+    if phase == Phase.FAILED.value and _is_held(body):
+        message = f"has ended ({phase}), and is no longer held back: `sluice retry {job}` has it run again"
+        return Decision(Result.CHANGED, message + _put_back(body), _patch(is_held=False))
     if phase in OVER:
         return Decision(Result.UNCHANGED, f"has ended ({phase}): there is nothing to let go")
     if not _is_held(body):

@@ -162,6 +162,18 @@ def test_one_that_stops_before_any_batch_though_nobody_asked_it_to_backs_off(sha
     shared.delete("unasked")
 
 
+def test_a_corrected_spec_is_tried_at_once_and_begins_the_row_of_failures_anew(shared: Played) -> None:
+    shared.apply("corrected", stream("corrected", retry={"backoff": "1h"}))
+    started(shared, "corrected", 1).ends(1, failed("SparkException"))
+    shared.reaches("corrected", "BackingOff")
+    shared.change("corrected", {"spec": {"priority": 5}})  # is no other try
+    shared.change("corrected", {"spec": {"stream": {"source": {"options": {"rowsPerSecond": "2"}}}}})
+    started(shared, "corrected", 2).ends(1, failed("SparkException"))
+    status = shared.reaches("corrected", "BackingOff")
+    assert (status["attempt"], status["retries"]) == (2, 1)
+    shared.delete("corrected")
+
+
 def test_a_crash_loop_holds_nothing_while_it_backs_off_and_says_how_often(shared: Played) -> None:
     uid = shared.apply("loops", stream("loops", retry={"backoff": "1s"}))
     for attempt in (1, 2):

@@ -102,6 +102,19 @@ def test_an_attempt_that_ended_a_batch_begins_the_row_anew() -> None:
     assert again(follows(ended(number=9), idle, retries=8)).change.retries == 1
 
 
+def test_a_spec_that_was_corrected_begins_the_row_anew() -> None:
+    before, first, second = (
+        ended(number=number, hash=f"{written}-0") for number, written in enumerate(("old", "new", "new"), 1)
+    )
+    job = stream(status={"phase": "Running", "retries": 5})
+    rows = []
+    for one, known in ((first, (before,)), (second, (before, first))):
+        given = [each.model_dump(mode="json", by_alias=True, exclude_none=True) for each in known]
+        told = job.body["status"] | {"attempts": given}
+        rows.append(again(follows(one, job=job.now(job.body | {"status": told}, job.names))).change.retries)
+    assert rows == [1, 6]
+
+
 def test_what_an_earlier_attempt_has_done_counts_for_none_that_follows() -> None:
     assert again(follows(ended(number=9), worked(8), retries=8)).change.retries == 9
 

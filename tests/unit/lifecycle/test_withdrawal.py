@@ -1,5 +1,6 @@
 """How long refusals are borne, and what is told then."""
 
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -7,10 +8,12 @@ import pytest
 
 from sluice.api.job_status import Attempt, Outcome, Phase
 from sluice.engines import RuntimeProfile
+from sluice.footprint import NotUnderstoodError
 from sluice.lifecycle import withdrawal
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import StatusChange, as_body, status_after
 from unit.controller.bodies import job_body
+from unit.lifecycle.streaming import PROFILES, attempt, spec, stream
 from unit.lifecycle.test_evidence import INTENT, NOW
 
 QUEUED = datetime(2026, 11, 19, 8, tzinfo=UTC)
@@ -98,6 +101,30 @@ def test_who_began_to_back_off_at_a_time_that_is_yet_to_come_is_not_kept_out(
     since = NOW + timedelta(seconds=ahead)
     backing_off = job(status={"phase": "BackingOff", "since": since.isoformat()})
     assert withdrawal.backs_off(backing_off, NOW) is backs_off
+
+
+@pytest.mark.parametrize(
+    ("changed", "backs_off"),
+    [
+        ({}, True),
+        ({"maxPause": "1h", "yield": "Aged"}, True),
+        ({"query": "SELECT * FROM source WHERE id > 1"}, False),
+        ({"query": "SELEC"}, True),
+    ],
+)
+def test_a_stream_is_tried_anew_once_what_it_does_was_changed(changed: Any, *, backs_off: bool) -> None:
+    failed = stream(attempt(outcome=Outcome.FAILED, ended_at=NOW))
+    told = {
+        "phase": "BackingOff",
+        "since": NOW.isoformat(),
+        "retryAt": (NOW + timedelta(minutes=1)).isoformat(),
+    }
+    body = failed.body | {"status": failed.body["status"] | told, "spec": spec(**changed)}
+    edited = JobView(body, PROFILES, NOW)
+    assert withdrawal.backs_off(edited, NOW), "its spec has not been read yet"
+    with suppress(NotUnderstoodError):
+        edited.footprint_from_spec  # noqa: B018 - reads it
+    assert withdrawal.backs_off(edited, NOW) is backs_off
 
 
 def test_who_does_not_back_off_is_not_kept_out() -> None:

@@ -116,6 +116,14 @@ async def test_what_is_so_already_or_over_is_not_changed() -> None:
         assert ((await asked(server)).result, server.patches) == (Result.UNCHANGED, [])
 
 
+async def test_one_that_failed_while_it_was_held_back_is_not_found_held_back_by_a_retry() -> None:
+    server = Server(job("Failed", held=True))
+    told = await let_go(server)
+    assert (told.result, server.patches) == (Result.CHANGED, [LET_GO])
+    assert told.message.endswith("`sluice retry etl/nightly` has it run again")
+    assert (await let_go(Server(job("Failed")))).result is Result.UNCHANGED
+
+
 async def test_a_job_that_begins_to_run_meanwhile_is_decided_on_anew() -> None:
     server = Server(job("Waiting"), changes=1)
     assert (await held_back(server)).result is Result.CHANGED
