@@ -7,13 +7,14 @@ from rich.console import Console
 from sluice.cli.outputs import print_hanging
 from sluice.footprint import TableFootprint
 from sluice.footprint.model import Follows, Metadata
+from sluice.offline.assumptions import Assumption, in_one
 from sluice.offline.pairs import Understood
 
 _Line = tuple[str, str]
 """A label, and the text beside it."""
 
 
-def show(jobs: Iterable[Understood], out: Console, assumptions: Iterable[str] = ()) -> None:
+def show(jobs: Iterable[Understood], out: Console, assumptions: Iterable[Assumption] = ()) -> None:
     for job in jobs:
         print_hanging(out, "", job.name)
         for label, text in (
@@ -21,7 +22,7 @@ def show(jobs: Iterable[Understood], out: Console, assumptions: Iterable[str] = 
             *(line for table in job.footprint.tables for line in _shown(table)),
         ):
             print_hanging(out, label, text, indent=len(label))
-    for assumption in assumptions:
+    for assumption in in_one(assumptions):
         print_hanging(out, "Assumed: ", f"{assumption}.")
 
 

@@ -22,6 +22,7 @@ from sluice.cli import (
     jobs,
     outputs,
     pair_text,
+    plan_mermaid,
     plan_text,
     queue,
     render,
@@ -216,7 +217,7 @@ def plan(
     if output is PlanFormat.JSON:
         outputs.print_json(answers.plan_json(found))
     elif output is PlanFormat.MERMAID:
-        outputs.say(plan_text.as_mermaid(found))
+        outputs.say(plan_mermaid.as_mermaid(found, most=None if everything else plan_mermaid.MOST_TABLES))
     else:
         plan_text.show(found, outputs.console(), most=None if everything else plan_text.MOST)
     outputs.leave(found.troubles, found.worst, fail_on)

@@ -6,6 +6,7 @@ from rich.text import Text
 from sluice.cli.outputs import print_hanging
 from sluice.conflicts import Level, Order, Verdict
 from sluice.offline.advice import Change
+from sluice.offline.assumptions import in_one
 from sluice.offline.endless import who_makes_room, who_waits_for_ever
 from sluice.offline.one_checkpoint import who_share_one
 from sluice.offline.pairs import Explanation, Remedy, Understood
@@ -37,7 +38,7 @@ def show(explanation: Explanation, out: Console) -> None:
         return
     _show_widened((first, second), out)
     _show_advice(explanation, out)
-    for assumption in explanation.assumptions:
+    for assumption in in_one(explanation.assumptions):
         print_hanging(out, "Assumed: ", f"{assumption}.", style="dim")
 
 

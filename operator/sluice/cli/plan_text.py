@@ -8,12 +8,12 @@ from rich.text import Text
 
 from sluice.cli.outputs import print_hanging
 from sluice.cli.pair_text import COLOURS, show_change
-from sluice.conflicts import Level, Order
+from sluice.conflicts import Order
+from sluice.offline.assumptions import in_one
 from sluice.offline.plan import Edge, Plan, Saving
 
 MOST = 10
 """Conflicts and pieces of advice that are shown unless all are asked for."""
-_MOST_EDGES_ON_GITHUB = 500
 
 
 def show(plan: Plan, out: Console, most: int | None = MOST) -> None:
@@ -23,7 +23,7 @@ def show(plan: Plan, out: Console, most: int | None = MOST) -> None:
     _show_listed("Who would wait for ever", plan.endless, out, most)
     _show_listed("Who would be refused", plan.refused, out, most)
     _show_savings(plan, out, most)
-    for assumption in plan.assumptions:
+    for assumption in in_one(plan.assumptions):
         print_hanging(out, "Assumed: ", f"{assumption}.")
 
 
@@ -125,26 +125,3 @@ def _show_saving(saving: Saving, out: Console) -> None:
 
 def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def as_mermaid(plan: Plan) -> str:
-    """Draws a line between two jobs that wait for each other, or an arrow from the one that may safely commit first."""
-    lines = ["graph LR"]
-    if len(plan.edges) > _MOST_EDGES_ON_GITHUB:
-        lines.insert(0, f'%%{{init: {{"maxEdges": {len(plan.edges)}}}}}%%')
-    chosen = set(plan.widest.members)
-    for number, job in enumerate(plan.jobs):
-        label = job.name.replace('"', "#quot;")
-        lines.append(f'  j{number}["{label}"]{":::together" if number in chosen else ""}')
-    for edge in plan.edges:
-        first, second = edge.first, edge.second
-        if edge.pair.order is Order.SECOND_THEN_FIRST:
-            first, second = second, first
-        arrow = "---" if edge.pair.order is Order.NONE else "-->"
-        label = f"{edge.level}: {edge.what}"
-        lines.append(f'  j{first} {arrow}|"{label}"| j{second}')
-    worse = [str(n) for n, edge in enumerate(plan.edges) if edge.level > Level.MAY]
-    if worse:
-        lines.append(f"  linkStyle {','.join(worse)} stroke:#c00,stroke-width:2px")
-    lines.append("  classDef together fill:#dfd,stroke:#080")
-    return "\n".join(lines)

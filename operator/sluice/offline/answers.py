@@ -59,7 +59,7 @@ def explanation_json(explanation: Explanation, troubles: Iterable[Trouble] = ())
             _one_checkpoint(one) for one in who_share_one((explanation.first, explanation.second))
         ],
         "widened": {job.name: list(job.widened) for job in (explanation.first, explanation.second)},
-        "assumptions": list(explanation.assumptions),
+        "assumptions": [str(one) for one in explanation.assumptions],
         "troubles": troubles_json(troubles),
     }
 
@@ -96,7 +96,7 @@ def plan_json(plan: Plan) -> Json:
         "advice": [saving_json(saving) for saving in plan.savings],
         "waitForEver": [_waits_json(one) for one in plan.endless],
         "oneCheckpoint": [_one_checkpoint(one) for one in plan.refused],
-        "assumptions": list(plan.assumptions),
+        "assumptions": [str(one) for one in plan.assumptions],
         "troubles": troubles_json(plan.troubles),
     }
 

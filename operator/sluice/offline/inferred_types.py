@@ -49,13 +49,8 @@ class InferredTypes:
             f"{name} (its type is not known)" if kind == UNKNOWN else f"{name} {kind}"
             for name, kind in self.types.items()
         )
-        told = (
-            ", by the types that its jobs compare them with" if set(self.types.values()) != {UNKNOWN} else ""
-        )
-        return (
-            f"is assumed to be partitioned by {named}{told}, and to have no identity or generated columns and no properties of "
-            "its own"
-        )
+        told = ", by the types that jobs compare them with" if set(self.types.values()) != {UNKNOWN} else ""
+        return f"taken to be partitioned by {named}{told}, and to have no identity or generated columns and no properties"
 
     def facts_for(self, job: Job) -> TableFacts | None:
         """Returns facts with all names that the job uses as columns of unknown types; None where it writes by position,

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from sluice.footprint import JobFootprint, NotUnderstoodError, footprint_of
+from sluice.offline.assumptions import Assumption
 from sluice.offline.given_facts import UnusableError, facts_of
 from sluice.offline.inferred_types import Comparisons, InferredTypes, comparisons_in, inferred_types
 from sluice.offline.jobs import Job
@@ -50,11 +51,11 @@ class Knowledge:
     """Whether files of facts were given that could not be used."""
     _written: dict[Job, tuple[TableKey, ...]] = field(default_factory=dict)
 
-    def assumptions_about(self, tables: Collection[TableKey]) -> list[str]:
+    def assumptions_about(self, tables: Collection[TableKey]) -> list[Assumption]:
         """Returns assumptions about the tables that jobs write; nothing is assumed of tables that they only read."""
         return [
-            f"{key}: {assumption}. Give --table or --table-path to be sure"
-            for key, assumption in sorted(self.inferred.items())
+            Assumption(str(key), str(inferred), "Give --table or --table-path to be sure")
+            for key, inferred in sorted(self.inferred.items())
             if key in tables
         ]
 

@@ -12,6 +12,7 @@ from sluice.footprint import JobFootprint
 from sluice.footprint.checkpoints import checkpoints_of
 from sluice.footprint.sql.advice import how_to_bind
 from sluice.offline.advice import Change, changes_of
+from sluice.offline.assumptions import Assumption
 from sluice.offline.jobs import Job
 from sluice.offline.knowledge import Knowledge
 from sluice.tables import LINK_LOG_STORE, LogStore, TableKey
@@ -58,7 +59,7 @@ class Explanation:
     tables: tuple[str, str]
     """Where the first would lose, and where the second."""
     remedies: tuple[Remedy, ...] = ()
-    assumptions: tuple[str, ...] = field(default=())
+    assumptions: tuple[Assumption, ...] = field(default=())
 
     @property
     def order(self) -> Order:
@@ -146,7 +147,7 @@ def explained(first: Understood, second: Understood, knowledge: Knowledge) -> Ex
     )
 
 
-def assumptions_about_stores(pairs: Iterable[tuple[Understood, Understood, Pair]]) -> list[str]:
+def assumptions_about_stores(pairs: Iterable[tuple[Understood, Understood, Pair]]) -> list[Assumption]:
     """Returns the tables where two jobs would lose commits by the LogStore that Delta has for `file:` itself. The operator
     knows the settings of the jobs' runtime profile; from files alone they are not known."""
     tables = {
@@ -158,8 +159,12 @@ def assumptions_about_stores(pairs: Iterable[tuple[Understood, Understood, Pair]
         if table.log_store is LogStore.RENAME and not any(_IS_LOG_STORE in key for key in job.job.conf)
     }
     return [
-        f"{table}: its jobs are taken to commit through Delta's own LogStore, because no runtime profile is known here. If theirs "
-        f"sets a safe one, such as {LINK_LOG_STORE}, say logStore: Safe in a DeltaTablePolicy or in the facts of --table"
+        Assumption(
+            str(table),
+            "jobs are taken to commit through Delta's own LogStore, because no runtime profile is known here",
+            f"If theirs sets a safe one, such as {LINK_LOG_STORE}, say logStore: Safe in a DeltaTablePolicy or in the facts of "
+            "--table",
+        )
         for table in sorted(tables)
     ]
 

@@ -8,6 +8,7 @@ from sluice.conflicts import Level, Order, Pair, pair_of
 from sluice.conflicts.oracle import worst_for
 from sluice.conflicts.places import places_of
 from sluice.offline.advice import Change, changes_of
+from sluice.offline.assumptions import Assumption
 from sluice.offline.endless import WaitsForEver, waits_for_ever
 from sluice.offline.graph import Widest, widest_set
 from sluice.offline.knowledge import Knowledge
@@ -61,7 +62,7 @@ class Plan:
     """Who would wait for ever."""
     refused: tuple[OneCheckpoint, ...]
     """Who would be refused."""
-    assumptions: tuple[str, ...]
+    assumptions: tuple[Assumption, ...]
     troubles: tuple[Trouble, ...]
 
     @property

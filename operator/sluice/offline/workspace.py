@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sluice.footprint import NotUnderstoodError
+from sluice.offline.assumptions import Assumption
 from sluice.offline.jobs import Job, Manifests, manifests_of
 from sluice.offline.knowledge import Knowledge, knowledge_of
 from sluice.offline.manifests import Documents, Trouble, read_files
@@ -24,7 +25,7 @@ class Workspace:
     troubles: list[Trouble] = field(default_factory=list)
 
     @property
-    def assumptions(self) -> list[str]:
+    def assumptions(self) -> list[Assumption]:
         return self.knowledge.assumptions_about({key for job in self.jobs for key in job.footprint.keys})
 
 

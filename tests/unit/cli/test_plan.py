@@ -99,13 +99,6 @@ def test_fail_on_is_for_pull_requests(folder: Path) -> None:
     assert sluice("plan", folder, "--fail-on", "will").exit_code == 1
 
 
-def test_mermaid_draws_each_job_and_each_conflict_once(folder: Path) -> None:
-    lines = sluice("plan", folder, "-o", "mermaid").stdout.splitlines()
-    assert lines[0] == "graph LR"
-    assert sum(' ---|"may: ConcurrentAppendException"| ' in line for line in lines) == 2
-    assert '  j0["a"]:::together' in lines
-
-
 def test_text_for_people_says_which_answer_is_exact(folder: Path) -> None:
     shown = sluice("plan", folder).stdout
     assert "3 jobs on 1 table: 2 of 3 pairs must wait for each other (2 may)." in shown
@@ -159,6 +152,26 @@ def test_windows_files_and_many_documents_in_one_are_read(tmp_path: Path) -> Non
     result = sluice("plan", tmp_path, "-o", "json")
     assert result.exit_code == 0, result.stderr
     assert [one["name"] for one in json.loads(result.stdout)["jobs"]] == ["a", "b", "d", "e", "c"]
+
+
+def test_what_is_assumed_of_many_tables_is_one_paragraph(tmp_path: Path) -> None:
+    for n in range(6):
+        column = "region" if n == 5 else "date"
+        write(
+            tmp_path,
+            **{
+                f"p{n}": policy(f"p{n}", table={"path": f"s3://lake/t{n}"}, partitionBy=[column]),
+                f"j{n}": job(f"j{n}", f"DELETE FROM delta.`s3://lake/t{n}` WHERE date = DATE '2026-11-19'"),
+            },
+        )
+    told = " ".join(sluice("plan", tmp_path).stdout.split())
+    assert told.count("Assumed:") == 1
+    assert (
+        "Assumed: s3://lake/t0, s3://lake/t1, s3://lake/t2 and 2 more: taken to be partitioned by date date"
+        in told
+    )
+    assert "; s3://lake/t5: taken to be partitioned by region (its type is not known)" in told
+    assert len(planned(tmp_path)["assumptions"]) == 6
 
 
 def test_an_empty_folder_is_said_to_be_empty(tmp_path: Path) -> None:

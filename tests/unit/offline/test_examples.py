@@ -130,7 +130,7 @@ def test_an_assumption_is_told_of_the_tables_that_the_jobs_write_alone() -> None
     for command in ("footprint", "plan"):
         told = sluice(command, EXAMPLES / "sql-merge-one-day.yaml", *sorted(EXAMPLES.glob("policy-*.yaml")))
         (assumed,) = [line for line in told.stdout.splitlines() if line.startswith("Assumed: ")]
-        assert "s3://lake/sales/orders: is assumed to be partitioned by date date" in assumed
+        assert "s3://lake/sales/orders: taken to be partitioned by date date" in assumed
 
 
 def test_a_footprint_for_programs_is_json_also_where_no_job_is_found() -> None:
@@ -150,7 +150,7 @@ def test_the_jobs_of_the_install_page_are_planned_as_the_page_says_they_run() ->
 def test_a_log_store_that_only_a_profile_could_tell_is_called_an_assumption() -> None:
     jobs = [EXAMPLES / "install" / name for name in ("make-orders.yaml", "orders.yaml")]
     [assumed] = json.loads(sluice("plan", *jobs, "-o", "json").stdout)["assumptions"]
-    assert assumed.startswith("file:/lake/orders: its jobs are taken to commit through Delta's own LogStore")
+    assert assumed.startswith("file:/lake/orders: jobs are taken to commit through Delta's own LogStore")
     assert "Assumed: file:/lake/orders: " in sluice("plan", *jobs).stdout
 
 

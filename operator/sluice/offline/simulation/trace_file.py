@@ -14,6 +14,7 @@ from sluice.api.durations import seconds
 from sluice.api.job import Operation, Risk, WhenBlocked
 from sluice.api.problems import problems_of
 from sluice.footprint import JobFootprint, NotUnderstoodError
+from sluice.offline.assumptions import in_one
 from sluice.offline.jobs import Job, manifests_of
 from sluice.offline.knowledge import Knowledge
 from sluice.offline.manifests import (
@@ -81,7 +82,10 @@ def read_trace(
     return Traced(
         Trace.of(traced, rules_of(knowledge, keys, age_after)),
         [*unusable, *troubles],
-        [*knowledge.assumptions_about(keys), *_not_played(knowledge, [one for one, _ in jobs])],
+        [
+            *in_one(knowledge.assumptions_about(keys), most=None),
+            *_not_played(knowledge, [one for one, _ in jobs]),
+        ],
     )
 
 
