@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sluice.conflicts import Level, Order, Pair, pair_of
+from sluice.conflicts import Level, Order, Pair, Verdict, pair_of
 from sluice.conflicts.oracle import worst_for
 from sluice.conflicts.places import places_of
 from sluice.offline.advice import Change, changes_of
@@ -37,8 +37,15 @@ class Edge:
     @property
     def what(self) -> str:
         """What happens to one of them: the exception, or the rule's id where there is none."""
-        worst = max(self.pair.first_loses, self.pair.second_loses, key=lambda verdict: verdict.level)
-        return worst.exception or worst.rule
+        return self.worst.exception or self.rule
+
+    @property
+    def rule(self) -> str:
+        return self.worst.rule
+
+    @property
+    def worst(self) -> Verdict:
+        return max(self.pair.first_loses, self.pair.second_loses, key=lambda verdict: verdict.level)
 
 
 @dataclass(frozen=True)
