@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from sluice.api.json_text import as_json
-from sluice.api.names import DISTRIBUTION
+from sluice.api.names import API_VERSION, DISTRIBUTION
 from sluice.cli import (
     bundle,
     cluster,
@@ -28,9 +28,12 @@ from sluice.cli import (
     render,
     simulate,
 )
+from sluice.cli.epilogs import add_epilogs
 from sluice.cli.hooks import hooks
 from sluice.cli.outputs import Exit, FailOn, Format, PlanFormat
 from sluice.conflicts import Level
+from sluice.conflicts.eras import ERAS
+from sluice.footprint.sql.known import VERSIONS as SPARK_VERSIONS
 from sluice.offline import answers, batch
 from sluice.offline.history import LogNotFoundError, read_log, replayed
 from sluice.offline.manifests import STANDARD_INPUT
@@ -91,6 +94,11 @@ def _say_version(asked: bool) -> None:
         outputs.say(f"sluice {metadata.version(DISTRIBUTION)}")
     except metadata.PackageNotFoundError:
         outputs.say("sluice from a checkout that is not installed: its version is in pyproject.toml")
+    outputs.say(f"API: {API_VERSION}")
+    outputs.say(
+        f"SQL and settings of Spark: {', '.join(f'{major}.{minor}' for major, minor in SPARK_VERSIONS)}"
+    )
+    outputs.say(f"rules of open-source Delta: {'; '.join(era.name for era in ERAS)}")
     raise typer.Exit
 
 
@@ -98,7 +106,13 @@ def _say_version(asked: bool) -> None:
 def sluice(
     *,
     _version: Annotated[
-        bool, typer.Option("--version", help="Say the version and end.", callback=_say_version, is_eager=True)
+        bool,
+        typer.Option(
+            "--version",
+            help="Say the version, and which of the API, Spark and Delta it knows.",
+            callback=_say_version,
+            is_eager=True,
+        ),
     ] = False,
 ) -> None:
     logging.getLogger("sqlglot").setLevel(logging.ERROR)  # what is not understood is said with its place
@@ -251,6 +265,7 @@ def footprint(
 
 
 simulate.add_to(app)
+add_epilogs(app)
 
 if __name__ == "__main__":
     app()

@@ -208,7 +208,12 @@ def test_the_help_lists_what_needs_no_cluster_first() -> None:
 
 def test_the_version_is_said_whether_installed_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metadata, "version", lambda name: f"7.1 of {name}")
-    assert sluice("--version").stdout == "sluice 7.1 of sluice-operator\n"
+    assert sluice("--version").stdout.splitlines() == [
+        "sluice 7.1 of sluice-operator",
+        "API: sluice.dev/v1alpha1",
+        "SQL and settings of Spark: 3.5, 4.2",
+        "rules of open-source Delta: 3.3 and 4.0; 4.1 and 4.2; 4.3 and later",
+    ]
 
     def nowhere(name: str) -> str:
         raise metadata.PackageNotFoundError(name)
