@@ -4,7 +4,7 @@ What a rule says comes from its own record, its example's verdict from the oracl
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import yaml
 
@@ -15,6 +15,7 @@ from sluice.conflicts.eras import ERAS
 from sluice.conflicts.oracle import WITHOUT_A_RULE
 from sluice.conflicts.row_level import SUPPORT
 from sluice.conflicts.rule import Difference, Example, Rule
+from sluice.conflicts.trying import Advice, tried
 
 HEADER = """<!-- Generated from operator/sluice/conflicts by `./dev generate`: change the rules, not this file. -->
 # When two writes of one Delta table conflict
@@ -244,7 +245,7 @@ def _rules(book: Rulebook) -> Iterator[str]:
         yield f"### {_heading(rule)}\n"
         yield f"{rule.says}\n"
         yield from _shown(rule.example)
-        yield f"{_told(book.verdict(rule.example))}\n"
+        yield f"{_told(book.verdict(rule.example), tried(*book.jobs(rule.example)))}\n"
         yield f"- Where it comes from: {_cited(rule.sources) or 'no rule above speaks of it'}"
         if rule.differs is not None:
             yield f"- Where documents and code disagree: {_disagreement(rule.differs)}"
@@ -296,7 +297,7 @@ def _text(spec: object) -> str:
     return "-- " + text.strip()[1:-1]
 
 
-def _told(verdict: Verdict) -> str:
+def _told(verdict: Verdict, advice: Sequence[Advice]) -> str:
     told = f"**{verdict.level}**"
     if verdict.exception is not None:
         told += f" ({verdict.exception})"
@@ -305,6 +306,6 @@ def _told(verdict: Verdict) -> str:
         told += f" They meet at `{verdict.overlap}`."
     if verdict.readers is not None:
         told += f" Readers: {verdict.readers}."
-    if verdict.advice is not None:
-        told += f" Advice: {verdict.advice}."
+    if advice:
+        told += f" Advice: {'; '.join(one.said('the first', 'the second') for one in advice)}."
     return told

@@ -8,7 +8,7 @@ from sluice.cli.outputs import print_hanging
 from sluice.footprint import TableFootprint
 from sluice.footprint.model import Follows, Metadata
 from sluice.offline.assumptions import Assumption, in_one
-from sluice.offline.pairs import Understood
+from sluice.offline.pairs import Understood, without_cluster
 
 _Line = tuple[str, str]
 """A label, and the text beside it."""
@@ -51,7 +51,7 @@ def _shown(table: TableFootprint) -> Iterator[_Line]:
         yield _line("widened", why)
     for advice in (table.reads_advice, table.writes_advice):
         if advice and advice not in table.widened:
-            yield _line("advice", advice)
+            yield _line("advice", without_cluster(advice))
 
 
 def _line(label: str, text: str) -> _Line:

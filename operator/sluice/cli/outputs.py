@@ -71,7 +71,6 @@ class PlanFormat(StrEnum):
     TEXT = "text"
     JSON = "json"
     MERMAID = "mermaid"
-    SARIF = "sarif"
 
 
 def shown(text: str) -> str:

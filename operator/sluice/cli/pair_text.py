@@ -99,20 +99,27 @@ def _show_advice(explanation: Explanation, out: Console) -> None:
     endless = who_waits_for_ever(explanation)
     for one in (*endless, *who_makes_room(explanation)):
         print_hanging(out, "", f"{one}.")
+    names = explanation.first.name, explanation.second.name
     for remedy in explanation.remedies[:4]:
-        _show_remedy(remedy, out)
+        _show_remedy(remedy, names, out)
     if not any(remedy.helps_fully for remedy in explanation.remedies):
+        together = all(one.together for one in explanation.advice)
+        if len(explanation.hints) > 1 and together:
+            out.print("All of this, and they may run together:")
         for hint in explanation.hints:
-            print_hanging(out, "Advice: ", hint)
+            print_hanging(out, "Advice: " if together else "Then less can go wrong: ", hint)
         if not explanation.remedies and not explanation.hints and not endless:
             out.print("No known change keeps them apart with the same result: one has to wait.")
 
 
-def _show_remedy(remedy: Remedy, out: Console) -> None:
+def _show_remedy(remedy: Remedy, names: tuple[str, str], out: Console) -> None:
     change = remedy.change
     then = "then they may run together" if remedy.helps_fully else "then less can go wrong"
-    out.print(Text.assemble((f"Change {change.job}", "bold"), f", {then}:"))
+    besides = " and do what stands below it" if remedy.also else ""
+    out.print(Text.assemble((f"Change {change.job}", "bold"), f"{besides}, {then}:"))
     show_change(change, out)
+    for one in remedy.also:
+        print_hanging(out, "  Also: ", one.said(*names))
     out.print()
 
 

@@ -9,8 +9,10 @@ from rich.text import Text
 from sluice.cli.outputs import print_hanging
 from sluice.cli.pair_text import COLOURS, show_change
 from sluice.conflicts import Order
+from sluice.offline.advice import Change
 from sluice.offline.assumptions import in_one
-from sluice.offline.plan import Edge, Plan, Saving
+from sluice.offline.plan import Plan
+from sluice.offline.savings import Edge, Saving
 
 MOST = 10
 """Conflicts and pieces of advice that are shown unless all are asked for."""
@@ -99,28 +101,24 @@ def _show_savings(plan: Plan, out: Console, most: int | None) -> None:
         return
     out.print()
     out.print("What would help, most first", style="bold")
-    changes = [saving for saving in plan.savings if saving.change is not None]
-    hints = [saving for saving in plan.savings if saving.change is None]
-    for saving in changes[:most]:
-        _show_saving(saving, out)
-    for saving in hints[:most]:
+    for saving in plan.savings[:most]:
+        if saving.change is not None:
+            _show_saving(saving, saving.change, out)
+            continue
         names = ", ".join(saving.jobs[:6]) + (" ..." if len(saving.jobs) > 6 else "")
-        label = f"Up to {_count(saving.pairs, 'pair')} fewer: "
-        print_hanging(out, label, f"{saving.hint} ({names})")
-    left = sum(max(0, len(some) - most) for some in (changes, hints)) if most is not None else 0
-    if left:
-        out.print(f"  and {left} more: --all lists them", style="dim")
-
-
-def _show_saving(saving: Saving, out: Console) -> None:
-    if saving.change is None:
-        return
-    out.print(
-        Text.assemble(
-            (f"Change {saving.change.job}", "bold"), f": {_count(saving.pairs, 'pair')} fewer must wait"
+        upto = "" if saving.alone else "Up to "
+        others = "" if saving.alone else "; some of them only with other advice here"
+        print_hanging(
+            out, f"{upto}{_count(saving.pairs, 'pair')} fewer: ", f"{saving.hint} ({names}{others})"
         )
-    )
-    show_change(saving.change, out)
+    if most is not None and len(plan.savings) > most:
+        out.print(f"  and {len(plan.savings) - most} more: --all lists them", style="dim")
+
+
+def _show_saving(saving: Saving, change: Change, out: Console) -> None:
+    fewer = f": {_count(saving.pairs, 'pair')} fewer must wait"
+    out.print(Text.assemble((f"Change {change.job}", "bold"), fewer))
+    show_change(change, out)
 
 
 def _count(number: int, what: str) -> str:

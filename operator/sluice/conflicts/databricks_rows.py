@@ -5,6 +5,7 @@ A pair that shares no partition passes; a pair that shares one passes where a do
 
 from sluice.api.job import Operation
 from sluice.conflicts import example_jobs, row_level
+from sluice.conflicts.cures import WITH_VECTORS
 from sluice.conflicts.race import Race
 from sluice.conflicts.rule import Difference, Example, Rule, Ruling, rule
 from sluice.conflicts.verdict import Level
@@ -168,7 +169,7 @@ def optimize(race: Race) -> Ruling | None:
         Level.MAY,
         f"{loser.operation} and {winner.operation} may rewrite the same files, because {why_not}",
         _DELETE_DELETE if both else _DELETE_READ,
-        "compact other partitions (OPTIMIZE table WHERE ...), or enable deletion vectors and remove ZORDER BY",
+        WITH_VECTORS,
         (loser.reads_files, winner.removes),
     )
 
@@ -196,9 +197,10 @@ def same_rows(race: Race) -> Ruling | None:
     where, exception, _ = found
     return Ruling(
         Level.MAY,
-        f"{race.loser.operation} and {race.winner.operation} may change the same rows; conflicts are judged row by row",
+        f"{race.loser.operation} and {race.winner.operation} may change the same rows; conflicts are judged row by row, and "
+        "Databricks does not promise that only those conflict",
         exception,
-        "only jobs that change different rows can both commit, and Databricks does not promise even that",
+        None,
         where,
     )
 

@@ -190,7 +190,7 @@ def judge(race: Race) -> Verdict:
     return only_possible(_perhaps_databricks(race) if verdict.level is Level.NEVER else verdict)
 
 
-_SAY_THE_ENGINE = (
+SAY_THE_ENGINE = (
     "if only open-source Delta writes the table, say so: set dialect in its DeltaTablePolicy, such as "
     "{name: oss, version: 4.4.0}, or set the job's runtime.deltaVersion"
 )
@@ -203,7 +203,7 @@ def _perhaps_databricks(race: Race) -> Verdict:
         return verdict
     return verdict._replace(
         reason=f"it is not known whether Databricks writes the table; under its rules {verdict.reason}",
-        advice=_SAY_THE_ENGINE,
+        advice=SAY_THE_ENGINE,
     )
 
 

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from sluice.conflicts.cures import BIND_THE_NAME
 from sluice.conflicts.eras import Era, era_of
 from sluice.footprint.model import JobFootprint, TableFootprint
 from sluice.predicates import Region, disjoint
@@ -45,8 +46,6 @@ class Race(NamedTuple):
 
     @property
     def to_part(self) -> str | None:
-        """What would keep them apart, with the same result."""
-        loser, winner = self.loser, self.winner
-        if not self.on_one_table:
-            return f"{loser.table} and {winner.table} may be one table: bind the name to its path in a DeltaTablePolicy"
-        return loser.reads_advice or winner.writes_advice or winner.reads_advice
+        """What would keep them apart for sure, if they may be one table only because of a name. What would keep apart two writers
+        of one table is told by trying it."""
+        return None if self.on_one_table else f"{self.loser.table} and {self.winner.table} {BIND_THE_NAME}"

@@ -6,6 +6,7 @@ The rules here hold whatever engine commits; what breaks a stream that reads dif
 from collections.abc import Iterator
 
 from sluice.conflicts import databricks, example_jobs, oss, stores_and_runs
+from sluice.conflicts.cures import END_STREAM, SKIP_CHANGES
 from sluice.conflicts.race import Race
 from sluice.conflicts.rule import WHOLE_TABLE, Difference, Example, Rule, Ruling, rule
 from sluice.conflicts.verdict import Level, Verdict, only_possible
@@ -73,7 +74,7 @@ def streamed_rows(race: Race) -> Ruling | None:
         f"{winner.operation} may rewrite or delete rows of {source}, which the stream reads: a stream accepts only "
         "appends, and restarting it does not help",
         None,
-        'if the stream can skip such changes, set skipChangeCommits: "true" under spec.stream.source.options',
+        SKIP_CHANGES,
         WHOLE_TABLE,
     )
 
@@ -105,7 +106,7 @@ def streamed_columns(race: Race) -> Ruling | None:
         Level.MAY,
         f"{winner.operation} {what} {source}, which the stream reads: it would fail for good, and restarting it does not help",
         None,
-        "end the stream first, and begin another one with a new checkpoint after it",
+        END_STREAM,
         WHOLE_TABLE,
     )
 

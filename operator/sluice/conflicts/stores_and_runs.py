@@ -6,6 +6,7 @@ from sluice.conflicts.race import Race
 from sluice.conflicts.rule import WHOLE_TABLE, Example, Rule, Ruling, rule
 from sluice.conflicts.verdict import Level
 from sluice.footprint.model import TableFootprint
+from sluice.footprint.sql.advice import OPERATOR_READS
 from sluice.footprint.statements.maintenance import DATA_RETENTION, hours_kept_by
 from sluice.tables import S3_CONDITIONAL_LOG_STORE, LogStore, TableKey
 
@@ -147,7 +148,7 @@ def _how_to_keep_files(vacuum: TableFootprint) -> str | None:
         return None
     if vacuum.facts is None:
         return (
-            "let the operator read the table's log, and let VACUUM be a job of its own: how long it keeps files is what "
+            f"{OPERATOR_READS}{vacuum.table}, and let VACUUM be a job of its own: how long it keeps files is what "
             f"{DATA_RETENTION} of the table says"
         )
     own = hours_kept_by(vacuum.facts.properties)

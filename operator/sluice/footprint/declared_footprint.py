@@ -1,7 +1,7 @@
 """A footprint that the job declares: Sluice believes it, and applies the rules of the operation that it names."""
 
 from sluice.api.job import DeclaredFootprint, Operation
-from sluice.footprint.model import EVERYTHING, NOTHING, Metadata, Protocol, TableFootprint
+from sluice.footprint.model import EVERYTHING, NOTHING, Metadata, Parts, Protocol, TableFootprint
 from sluice.footprint.operations import (
     APPENDS,
     BRINGS_NEW_ROWS,
@@ -64,6 +64,7 @@ def declared_footprint(declared: DeclaredFootprint, around: Surroundings, place:
         retries_itself=operation is Operation.OPTIMIZE,
         checkpoint=None if declared.checkpoint is None else key_of_path(declared.checkpoint).text,
         txn_app_id=declared.txn_app_id,
+        parts=Parts(reads, brings=writes),
         **_advice(declared, reading, reads=reads, writes=writes),
     )
 

@@ -14,6 +14,7 @@ from sluice.footprint.model import (
     Follows,
     JobFootprint,
     Metadata,
+    Parts,
     Protocol,
     TableFootprint,
 )
@@ -273,6 +274,7 @@ def _with_compaction(tables: tuple[TableFootprint, ...], *, anywhere: bool) -> I
                 data_change=False,
                 blind=False,
                 hook=True,
+                parts=Parts(sources=region if anywhere else NOTHING),
                 certain=False,
                 adds_surely=False,
                 txn_app_id=None,

@@ -18,6 +18,7 @@ __all__ = [
     "Follows",
     "JobFootprint",
     "Metadata",
+    "Parts",
     "Protocol",
     "TableFootprint",
     "unknown_footprints",
@@ -54,6 +55,22 @@ class Protocol(Enum):
     NONE = "none"
     MAY_ADD = "may add"
     REMOVES = "removes"
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What the regions of a statement are made of: what would be left of them if its text were changed."""
+
+    condition: Region = EVERYTHING
+    """What it reads by its own condition."""
+    unbound: bool = False
+    """Whether it is taken to read all of the table because names that it selects from may be views over it."""
+    sources: Region = NOTHING
+    """What its query reads of the table besides."""
+    brings: Region = NOTHING
+    """Where it adds rows that were not there, whatever its condition finds."""
+    rewrites: Region = NOTHING
+    """Where else it rewrites rows, by another condition than the one that reads all of the table."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +148,7 @@ class TableFootprint:
     reads_advice: str | None = None
     """What would make it read less with the same result."""
     writes_advice: str | None = None
+    parts: Parts = field(default=Parts(), compare=False, repr=False)
 
     @property
     def is_blind(self) -> bool:

@@ -8,7 +8,7 @@ from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.model import NOTHING, TableFootprint
 from sluice.footprint.regions import united
 from sluice.footprint.sql.reading import Reading, partitions
-from sluice.predicates import Predicate, compiled, conjunction, disjoint, overlap, to_sql
+from sluice.predicates import Predicate, Region, compiled, conjunction, disjoint, overlap, to_sql
 
 
 def promised(footprint: TableFootprint, reading: Reading, promise: Sequence[str]) -> TableFootprint:
@@ -23,6 +23,11 @@ def promised(footprint: TableFootprint, reading: Reading, promise: Sequence[str]
             f"spec.writes promises {to_sql(region, shorten=True)}, but statement {footprint.statement} adds rows where "
             f"{to_sql(footprint.adds, shorten=True)}: one of them is wrong"
         )
+    return adding_only(footprint, region)
+
+
+def adding_only(footprint: TableFootprint, region: Region) -> TableFootprint:
+    """The footprint of a statement all of whose new rows land in the region."""
     if footprint.operation is Operation.OVERWRITE_PARTITIONS and not footprint.removes.is_empty:
         lands = overlap(footprint.adds, region)
         return replace(

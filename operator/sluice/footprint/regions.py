@@ -22,6 +22,11 @@ def united(regions: Iterable[Region]) -> Region:
     return Region(boxes, columns, reasons)
 
 
+def because(region: Region, why: str) -> Region:
+    """Returns the region with the reason why it isn't smaller."""
+    return Region(region.boxes, region.columns, (*region.reasons, why))
+
+
 def without(region: Region, names: Iterable[str]) -> Region:
     """Returns the region without its bounds on these columns."""
     freed = {name.lower() for name in names}

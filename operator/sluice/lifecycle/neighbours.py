@@ -6,9 +6,14 @@ from dataclasses import dataclass, replace
 
 from sluice.admission import Blocking, Decision, Holder
 from sluice.api.job_status import AttemptException
+from sluice.conflicts.oracle import MAX_WRITERS, NOT_KNOWN
+from sluice.conflicts.trying import tried
 
 ANOTHER = "a job in another namespace"
 ALL = "*"
+_NOTHING_TO_TRY = frozenset({NOT_KNOWN.rule, MAX_WRITERS.rule})
+_MOST_ADVICE = 4
+"""The most that a status says of one job in the way."""
 _QUOTED = "Conflicting commit: {"
 _LEFT_OUT = "Conflicting commit: left out here, because it may be of a job in another namespace"
 
@@ -27,9 +32,10 @@ class Neighbours:
         return job if self._may_name(job, by) else ANOTHER
 
     def as_told(self, decision: Decision) -> Decision:
-        """Returns the decision as its own job may be told of it."""
-        by = _namespace(decision.waiter.job)
-        return replace(decision, blocked_by=self.named(decision.blocked_by, by))
+        """Returns the decision as its own job may be told of it, with advice that was tried."""
+        waiter = decision.waiter
+        found = (_advised(waiter, one) for one in decision.blocked_by)
+        return replace(decision, blocked_by=self.named(found, _namespace(waiter.job)))
 
     def named(self, found: Iterable[Blocking], by: str) -> tuple[Blocking, ...]:
         """Returns them as a status in the namespace `by` may name them."""
@@ -63,6 +69,17 @@ class Neighbours:
     def _may_name(self, job: str, by: str) -> bool:
         other = _namespace(job)
         return other == by or ALL in self.shared or {other, by} <= self.shared
+
+
+def _advised(waiter: Holder, one: Blocking) -> Blocking:
+    """What is said of a stream at rest is what would break it; of one that isn't known, or of a limit, there is nothing to try."""
+    verdict = one.conflict.verdict
+    if one.by.at_rest or one.by.places is not None or verdict.rule in _NOTHING_TO_TRY:
+        return one
+    advice = tried(waiter.footprint, one.by.footprint)
+    said = "; ".join(step.said(waiter.job, one.by.job) for step in advice[:_MOST_ADVICE])
+    verdict = verdict._replace(advice=said or None)
+    return replace(one, conflict=replace(one.conflict, verdict=verdict))
 
 
 def _namespace(job: str) -> str:

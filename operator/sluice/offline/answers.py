@@ -4,14 +4,16 @@ from collections.abc import Iterable
 
 from sluice.api.base import Json
 from sluice.conflicts import Pair, Verdict
+from sluice.conflicts.trying import Advice
 from sluice.footprint import TableFootprint
 from sluice.offline.advice import Change
 from sluice.offline.endless import WaitsForEver, who_makes_room, who_waits_for_ever
 from sluice.offline.history.replay import Collision, Fate, History
 from sluice.offline.manifests import Trouble
 from sluice.offline.one_checkpoint import OneCheckpoint, who_share_one
-from sluice.offline.pairs import Explanation, Understood
-from sluice.offline.plan import Plan, Saving
+from sluice.offline.pairs import Explanation, Understood, without_cluster
+from sluice.offline.plan import Plan
+from sluice.offline.savings import Saving
 
 
 def verdict_json(verdict: Verdict) -> Json:
@@ -21,16 +23,16 @@ def verdict_json(verdict: Verdict) -> Json:
         "rule": verdict.rule,
         "reason": verdict.reason,
         "overlap": verdict.overlap,
-        "advice": verdict.advice,
     }
 
 
-def pair_json(pair: Pair) -> Json:
+def pair_json(pair: Pair, advice: Iterable[Advice]) -> Json:
     return {
         "together": pair.together,
         "order": pair.order.value,
         "firstLoses": verdict_json(pair.first_loses),
         "secondLoses": verdict_json(pair.second_loses),
+        "hints": [one.said("first", "second") for one in advice],
     }
 
 
@@ -47,7 +49,12 @@ def explanation_json(explanation: Explanation, troubles: Iterable[Trouble] = ())
         "firstLoses": directions[0],
         "secondLoses": directions[1],
         "advice": [
-            {**change_json(remedy.change), "order": remedy.order.value} for remedy in explanation.remedies
+            {
+                **change_json(remedy.change),
+                "order": remedy.order.value,
+                "also": [one.said(explanation.first.name, explanation.second.name) for one in remedy.also],
+            }
+            for remedy in explanation.remedies
         ],
         "hints": list(explanation.hints),
         "waitForEver": [_waits_json(one) for one in who_waits_for_ever(explanation)],
@@ -113,6 +120,7 @@ def saving_json(saving: Saving) -> Json:
     change = None if saving.change is None else change_json(saving.change)
     return {
         "pairs": saving.pairs,
+        "alone": saving.alone,
         "jobs": list(saving.jobs),
         "change": change,
         "hint": None if change else saving.hint,
@@ -155,7 +163,7 @@ def _table(table: TableFootprint) -> Json:
         "blind": table.is_blind,
         "metadata": table.metadata.value,
         "widened": list(table.widened),
-        "advice": [advice for advice in (table.reads_advice, table.writes_advice) if advice],
+        "advice": [without_cluster(one) for one in (table.reads_advice, table.writes_advice) if one],
     }
 
 

@@ -1,16 +1,18 @@
 """A pair of jobs, explained: both directions, where they meet, and which changed line would keep them apart."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import product
 
 from sluice.api.job import Yield
 from sluice.conflicts import Level, Order, Pair, Verdict, pair_of
 from sluice.conflicts.cures import PAUSE_STREAM
 from sluice.conflicts.oracle import worst_for
+from sluice.conflicts.trying import Advice, is_better, tried
 from sluice.footprint import JobFootprint
 from sluice.footprint.checkpoints import checkpoints_of
-from sluice.footprint.sql.advice import how_to_bind
+from sluice.footprint.sql.advice import OPERATOR_READS
 from sluice.offline.advice import Change, changes_of
 from sluice.offline.assumptions import Assumption
 from sluice.offline.jobs import Job
@@ -46,9 +48,12 @@ class Remedy:
     order: Order
     """In which order the two may commit after it."""
 
+    also: tuple[Advice, ...] = ()
+    """What has to be done besides, so that they may run together."""
+
     @property
     def helps_fully(self) -> bool:
-        return self.order is Order.ANY
+        return self.order is Order.ANY or bool(self.also)
 
 
 @dataclass(frozen=True)
@@ -81,29 +86,26 @@ class Explanation:
     def perhaps_one(self) -> tuple[TableKey, TableKey] | None:
         return perhaps_one(self.first, self.second)
 
+    @cached_property
+    def advice(self) -> tuple[Advice, ...]:
+        """What would help, in words: all of it is needed."""
+        return advice_for(self.first, self.second)
+
     @property
     def hints(self) -> tuple[str, ...]:
-        return hints_of(self.first, self.second, self.pair)
+        return tuple(one.said(self.first.name, self.second.name) for one in self.advice)
 
 
-def hints_of(first: Understood, second: Understood, pair: Pair) -> tuple[str, ...]:
-    """Returns what the rules advise in words."""
-    losers = [
-        (loser, verdict)
-        for loser, verdict in ((first, pair.first_loses), (second, pair.second_loses))
-        if verdict.level > Level.NEVER
-    ]
-    names = perhaps_one(first, second)
-    if names is not None:
-        found = [
-            f"{names[0]} and {names[1]} may be one table: bind the name to its path in a DeltaTablePolicy"
-        ]
-    else:
-        found = [verdict.advice for _, verdict in losers if verdict.advice]
+def advice_for(first: Understood, second: Understood) -> tuple[Advice, ...]:
+    """Returns what would help, tried before it is given, as people without a cluster can do it."""
+    found = tried(first.footprint, second.footprint)
     if _makes_room(first) or _makes_room(second):
-        found = [hint for hint in found if hint != PAUSE_STREAM]
-    found += [bind for loser, _ in losers if (bind := how_to_bind(loser.widened)) is not None]
-    return tuple(dict.fromkeys(found))
+        found = tuple(one for one in found if one.words != PAUSE_STREAM)
+    return tuple(replace(one, words=without_cluster(one.words)) for one in found)
+
+
+def without_cluster(advice: str) -> str:
+    return advice.replace(OPERATOR_READS, "give --table or --table-path for ")
 
 
 def _makes_room(job: Understood) -> bool:
@@ -170,21 +172,23 @@ def assumptions_about_stores(pairs: Iterable[tuple[Understood, Understood, Pair]
 
 
 def _remedies(first: Understood, second: Understood, pair: Pair, knowledge: Knowledge) -> list[Remedy]:
-    found = []
-    for mine, other in ((first, second), (second, first)):
+    found, instead = [], advice_for(first, second)
+    for mine in (first, second):
         for change in changes_of(mine.job, mine.footprint, knowledge):
-            changed = (
-                pair_of(change.footprint, other.footprint)
-                if mine is first
-                else pair_of(other.footprint, change.footprint)
-            )
-            if is_better(changed, pair):
-                found.append(Remedy(change, changed.order))
-    return sorted(found, key=lambda remedy: (not remedy.helps_fully, not remedy.change.keeps_result))
+            changed = replace(mine, footprint=change.footprint)
+            jobs = (changed, second) if mine is first else (first, changed)
+            then = pair_of(jobs[0].footprint, jobs[1].footprint)
+            also = () if then.together else _besides(jobs, instead)
+            if also or is_better(then, pair):
+                found.append(Remedy(change, then.order, also))
+    return sorted(
+        found,
+        key=lambda remedy: (not remedy.helps_fully, len(remedy.also), not remedy.change.keeps_result),
+    )
 
 
-def is_better(changed: Pair, before: Pair) -> bool:
-    """Whether it is not worse in any direction, and better in one."""
-    new = (changed.first_loses.level, changed.second_loses.level)
-    old = (before.first_loses.level, before.second_loses.level)
-    return all(a <= b for a, b in zip(new, old, strict=True)) and new != old
+def _besides(changed: tuple[Understood, Understood], instead: tuple[Advice, ...]) -> tuple[Advice, ...]:
+    """What makes a change enough that isn't alone; nothing if it would be enough without the change as well."""
+    also = advice_for(*changed)
+    enough = bool(also) and all(advice.together for advice in also)
+    return also if enough and (len(also) < len(instead) or not instead) else ()

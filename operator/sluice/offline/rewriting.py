@@ -247,8 +247,9 @@ def _pinned_by_promise(
 
 
 def _promised(cell: Cell, column: Column) -> Cell:
-    """Words the promise. A source's text may be stored as another text (CHAR pads it); that it is not is part of the promise."""
-    if isinstance(cell, FromTable) and column.type.kind is Kind.STRING:
+    """Words the promise. A source's text may be stored as another text (CHAR pads it), and a source of which nothing is known may
+    have another type; that it is not so is part of the promise."""
+    if isinstance(cell, FromTable) and (cell.type is None or column.type.kind is Kind.STRING):
         return replace(cell, type=column.type)
     return cell
 

@@ -116,7 +116,7 @@ def test_a_vacuum_of_a_table_of_which_nothing_is_known_may_keep_no_file(name: st
         assert "which are not known" in pair.first_loses.reason
     told = pair_of(reader, job("VACUUM delta.`/lake/a` RETAIN 168 HOURS", None)).first_loses
     assert told.level is Level.UNSAFE
-    assert "let the operator read the table's log" in (told.advice or "")
+    assert "let the operator read the log of" in (told.advice or "")
 
 
 @pytest.mark.parametrize(

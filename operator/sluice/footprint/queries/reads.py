@@ -33,6 +33,10 @@ _MANY_VIEWS = 64
 class Reads:
     region: Region = NOTHING
     widened: tuple[str, ...] = ()
+    by_name: bool = False
+    """Whether it may read all of the table only because a name is not bound, which may be a view."""
+    known: Region = NOTHING
+    """What it reads if no such name is one."""
 
     @property
     def nothing(self) -> bool:
@@ -58,7 +62,12 @@ def reads_of(
         for table in tree.find_all(exp.Table)
         if table is not written and (scan := _scan(table, reading, seen)) is not None
     ]
-    return Reads(united(scan.region for scan in found), tuple(why for scan in found for why in scan.widened))
+    return Reads(
+        united(scan.region for scan in found),
+        tuple(why for scan in found for why in scan.widened),
+        by_name=any(scan.by_name for scan in found),
+        known=united(scan.known for scan in found),
+    )
 
 
 def _reads_any_table(
@@ -90,11 +99,11 @@ def _scan(table: exp.Table, reading: Reading, seen: dict[str, Reads]) -> Reads |
     if view is not None:
         return _through_view(view, reading, seen)
     if not reading.names_own_table(table):
-        why = _may_be(table, reading)
-        return None if why is None else _everything(why)
+        return _may_be(table, reading)
     if table.args.get("version") is not None and not reading.around.cautious:
         return None  # an older version is another snapshot, which open-source Delta does not take for a read
-    return Reads(_pinned(table, reading))
+    pinned = _pinned(table, reading)
+    return Reads(pinned, known=pinned)
 
 
 def _through_view(name: str, reading: Reading, seen: dict[str, Reads]) -> Reads | None:
@@ -109,21 +118,19 @@ def _through_view(name: str, reading: Reading, seen: dict[str, Reads]) -> Reads 
     return seen[name]
 
 
-def _may_be(table: exp.Table, reading: Reading) -> str | None:
+def _may_be(table: exp.Table, reading: Reading) -> Reads | None:
     around = reading.around
     if not all(isinstance(part, exp.Identifier) for part in table.parts):
-        return f"{table.sql('spark')} may read any table"
+        return _everything(f"{table.sql('spark')} may read any table")
     try:
         source = key_of_parts([part.name for part in table.parts])
     except NotUnderstoodError as error:
-        return str(error)
+        return _everything(str(error))
     if not around.is_table(source):
-        return perhaps_a_view(source, reading.written)
-    return (
-        f"{source} may be the table that is written"
-        if around.one_key(source).may_equal(reading.key)
-        else None
-    )
+        return Reads(EVERYTHING, (perhaps_a_view(source, reading.written),), by_name=True)
+    if around.one_key(source).may_equal(reading.key):
+        return _everything(f"{source} may be the table that is written")
+    return None
 
 
 def _pinned(table: exp.Table, reading: Reading) -> Region:
@@ -172,4 +179,4 @@ def is_plain(table: exp.Table) -> bool:
 
 
 def _everything(why: str) -> Reads:
-    return Reads(EVERYTHING, (why,))
+    return Reads(EVERYTHING, (why,), known=EVERYTHING)

@@ -8,6 +8,7 @@ from sluice.footprint.operations import WRITES_ROWS
 from sluice.tables import TableFacts, TableKey
 
 TOLD_APART_BY_PARTITIONS = WRITES_ROWS | {Operation.OPTIMIZE}
+OPERATOR_READS = "let the operator read the log of "
 LOOKED_UP_ELSEWHERE = "remove USE, and write the names of tables in full, such as catalog.schema.table"
 _PERHAPS_A_VIEW = re.compile(r"(.+) may be a view over .+, so all of it may be read")
 
@@ -37,7 +38,7 @@ def how_to_know(table: TableKey, operation: Operation) -> str | None:
         return f"bind {table} to its path in a DeltaTablePolicy (table.name and table.path)"
     if operation not in TOLD_APART_BY_PARTITIONS:
         return None
-    return f"let the operator read the log of {table}, so that conditions on its partition columns can tell jobs apart"
+    return f"{OPERATOR_READS}{table}, so that conditions on its partition columns can tell jobs apart"
 
 
 def how_to_promise(facts: TableFacts | None, promised_in: str) -> str | None:

@@ -5,7 +5,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 from sluice.api.job import Operation
-from sluice.footprint.model import NOTHING, Metadata, Protocol, TableFootprint
+from sluice.footprint.model import EVERYTHING, NOTHING, Metadata, Protocol, TableFootprint
+from sluice.footprint.regions import because
 from sluice.footprint.sql.keywords import QUOTED, properties, words
 from sluice.footprint.sql.reading import Reading
 from sluice.footprint.sql.shape import (
@@ -99,7 +100,7 @@ def alter(reading: Reading) -> TableFootprint:  # noqa: PLR0911 - one kind a lin
             removes=NOTHING,
             metadata=Metadata.CHANGES,
             protocol=Protocol.MAY_ADD,
-            reads_advice="a new constraint is checked against all rows, so every added file conflicts with it",
+            reads=because(EVERYTHING, "a new constraint is checked against all rows"),
         )
     if rest[:2] == ["DROP", "FEATURE"]:
         return reading.footprint(

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 from sqlglot import exp
 
 from sluice.api.job import Operation
-from sluice.footprint.model import EVERYTHING, NOTHING, TableFootprint
+from sluice.footprint.model import EVERYTHING, NOTHING, Parts, TableFootprint
 from sluice.footprint.queries.cells import Cell, Constant, says
 from sluice.footprint.queries.reads import reads_of
 from sluice.footprint.regions import united, without
@@ -43,7 +43,8 @@ def delete(reading: Reading) -> TableFootprint:
         return emptied(reading)
     source = reads_of(where, reading)
     predicate = reading.predicate(where.this, names_of(tree.this, reading))
-    reads = united([recorded(reading, predicate), source.region])
+    read = recorded(reading, predicate)
+    reads = united([read, source.region])
     matching = there(predicate)
     whole_files = _speaks_of_partitions(predicate)
     return reading.footprint(
@@ -54,7 +55,8 @@ def delete(reading: Reading) -> TableFootprint:
         removes=matching,
         not_by_row=against_rows(reading, [where]),
         not_understood=source.widened,
-        reads_advice=pin_advice(reading, _AND_WHERE, matching) if reads.is_everything else None,
+        reads_advice=pin_advice(reading, _AND_WHERE, matching) if read.is_everything else None,
+        parts=Parts(read, source.by_name, source.known),
     )
 
 
@@ -75,25 +77,28 @@ def update(reading: Reading) -> TableFootprint:
     names = names_of(tree.this, reading)
     source = reads_of(tree, reading, written=tree.this)
     if where is None:
-        reads = matching = EVERYTHING
+        read = matching = EVERYTHING
     else:
         predicate = reading.predicate(where.this, names)
-        reads = united([recorded(reading, predicate), source.region])
+        read = recorded(reading, predicate)
         matching = there(predicate)
     given = assignments(tree.expressions, names, reading)
     values = {name: Constant(node) for name, node in given.items()}
+    moves = moved(reading, matching, given, [values])
+    reads = united([read, source.region])
     return reading.footprint(
         Operation.UPDATE,
         reads=reads,
         reads_files=reads,
-        adds=united([matching, moved(reading, matching, given, [values])]),
+        adds=united([matching, moves]),
         removes=matching,
         metadata=evolution(reading),
         not_by_row=against_rows(reading, [where]),
         not_understood=source.widened,
         reads_advice=pin_advice(reading, "WHERE" if where is None else _AND_WHERE, matching)
-        if reads.is_everything
+        if read.is_everything
         else None,
+        parts=Parts(read, source.by_name, source.known, moves),
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from sqlglot import exp
 
 from sluice.api.job import Operation
-from sluice.footprint.model import EVERYTHING, NOTHING, Metadata, TableFootprint
+from sluice.footprint.model import EVERYTHING, NOTHING, Metadata, Parts, TableFootprint
 from sluice.footprint.queries.cells import Cell, Constant, says
 from sluice.footprint.queries.reads import Reads, reads_of
 from sluice.footprint.queries.rows import Row, rows_of, surely_some
@@ -88,7 +88,8 @@ def _is_spark(tree: exp.Insert) -> bool:
 def append(
     reading: Reading, lands: Region, source: Reads, *, certain: bool, identity: bool = False, **fields: object
 ) -> TableFootprint:
-    fields = {"metadata": evolution(reading, identity=identity), **fields}
+    parts = Parts(NOTHING, source.by_name, source.known, lands)
+    fields = {"metadata": evolution(reading, identity=identity), "parts": parts, **fields}
     return reading.footprint(
         Operation.APPEND,
         reads=source.region,
@@ -140,6 +141,7 @@ def overwrite_partitions(
         reads_files=source.region,
         adds=lands,
         removes=lands,
+        parts=Parts(NOTHING, source.by_name, source.known, lands),
         metadata=evolution(reading, identity=identity),
         not_understood=source.widened,
         writes_advice=how_to_promise(reading.facts, reading.around.promised_in)
@@ -197,6 +199,7 @@ def _replaced(
         metadata=evolution(reading, identity=identity),
         not_understood=source.widened,
         reads_advice=pin_advice(reading, behind, matching) if recorded.is_everything else None,
+        parts=Parts(recorded, source.by_name, source.known),
     )
 
 

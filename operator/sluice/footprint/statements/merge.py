@@ -7,11 +7,11 @@ from functools import cached_property
 from sqlglot import exp
 
 from sluice.api.job import Operation
-from sluice.footprint.model import NOTHING, TableFootprint
+from sluice.footprint.model import NOTHING, Parts, TableFootprint
 from sluice.footprint.queries.cells import Cell, Constant, called, conditions_on, says
-from sluice.footprint.queries.reads import reads_of
+from sluice.footprint.queries.reads import Reads, reads_of
 from sluice.footprint.queries.rows import ANY_ROW, Row, rows_of, said_of
-from sluice.footprint.regions import EVERYTHING, united
+from sluice.footprint.regions import EVERYTHING, because, united
 from sluice.footprint.sql.nodes import UNDERSTOOD, has_only
 from sluice.footprint.sql.reading import Reading, partitions, there
 from sluice.footprint.statements.by_row import against_rows, filters_target
@@ -94,8 +94,9 @@ def _is_all(nodes: Sequence[exp.Expr]) -> bool:
     return len(nodes) == 1 and isinstance(nodes[0], exp.Star) and not any(nodes[0].args.values())
 
 
+_BY_SOURCE = "WHEN NOT MATCHED BY SOURCE makes it read all of the table"
 _BY_SOURCE_READS_ALL = (
-    "WHEN NOT MATCHED BY SOURCE makes it read all of the table: unless it must be the same commit, write it as a "
+    f"{_BY_SOURCE}: unless it must be the same commit, write it as a "
     "separate DELETE or UPDATE with a condition on the partition columns"
 )
 
@@ -119,25 +120,39 @@ class _Merge:
     def reads(self) -> Region:
         """What it reads, as open-source Delta records it: by ON, and also by the clauses' conditions if all clauses
         are WHEN MATCHED. For other engines it is only documented that the merge condition counts."""
-        if any(clause.by_source for clause in self.clauses):
-            return EVERYTHING
+        if self.by_source:
+            return because(EVERYTHING, _BY_SOURCE)
+        return self.reads_by_on()
+
+    @property
+    def by_source(self) -> bool:
+        return any(clause.by_source for clause in self.clauses)
+
+    def reads_by_on(self) -> Region:
+        """What it reads without its WHEN NOT MATCHED BY SOURCE."""
         simplified = not self.reading.around.cautious
         parts: list[Predicate] = [from_conjuncts(self.on, simplified=simplified)]
-        if simplified and all(clause.matched for clause in self.clauses):
+        if simplified and all(clause.matched or clause.by_source for clause in self.clauses):
             parts.append(
-                disjunction(from_conjuncts(self._of(clause), simplified=False) for clause in self.clauses)
+                disjunction(
+                    from_conjuncts(self._of(clause), simplified=False)
+                    for clause in self.clauses
+                    if clause.matched
+                )
             )
         return self.reading.scanned(conjunction(parts))
 
     def rewrites(self) -> Region:
         """Where files are rewritten. Delta rewrites all files in which a row matches ON, whether or not a clause's
         condition holds for it, unless all clauses are WHEN MATCHED; with BY SOURCE it takes all files."""
-        if any(clause.by_source for clause in self.clauses):
-            return EVERYTHING
+        return EVERYTHING if self.by_source else self.rewrites_by_on()
+
+    def rewrites_by_on(self) -> Region:
+        """Where it rewrites files without its WHEN NOT MATCHED BY SOURCE."""
         if any(clause.inserts for clause in self.clauses):
             matched = any(clause.matched for clause in self.clauses)
             return there(self.on) if matched else NOTHING
-        return self._changes
+        return united([there(conjunction([self.on, self._of(one)])) for one in self.clauses if one.matched])
 
     @cached_property
     def _changes(self) -> Region:
@@ -150,14 +165,30 @@ class _Merge:
                 found.append(there(self._of(clause)))
         return united(found)
 
-    def adds(self, rewritten: Region) -> Region:
-        return united([rewritten, *self._moves(self._changes), *self._inserts()])
+    @cached_property
+    def brings(self) -> Region:
+        """Where it inserts rows or moves them to."""
+        return united([*self._moves(self._changes), *self._inserts()])
 
     def how_to_read_less(self) -> str | None:
         """Advises how to read less. With BY SOURCE a condition in ON does not help, and changes which rows match."""
-        if any(clause.by_source for clause in self.clauses):
-            return _BY_SOURCE_READS_ALL if _has_partitions(self.reading) else None
-        return pin_advice(self.reading, "ON (...) AND", partitions(self.on), next(iter(self.names), None))
+        pinned = pin_advice(self.reading, "ON (...) AND", partitions(self.on), next(iter(self.names), None))
+        if not self.by_source:
+            return pinned
+        if not _has_partitions(self.reading):
+            return None
+        if not self.reads_by_on().is_everything or all(clause.by_source for clause in self.clauses):
+            return _BY_SOURCE_READS_ALL
+        return None if pinned is None else f"{_BY_SOURCE_READS_ALL}; of the rest, {pinned}"
+
+    def parts(self, condition: Region, source: Reads) -> Parts:
+        if not self.by_source:
+            return Parts(condition, source.by_name, source.known, self.brings)
+        left = [] if all(clause.by_source for clause in self.clauses) else [self.reads_by_on()]
+        if any(region.is_everything for region in left):  # then it is advised on as well
+            return Parts(condition, source.by_name, source.known, self.brings)
+        reads = united([source.known, *left])
+        return Parts(condition, source.by_name, reads, self.brings, self.rewrites_by_on())
 
     def brings_rows_anywhere(self, rewritten: Region) -> bool:
         """Whether it may bring rows anywhere; rows that it only updates or deletes stay where they were."""
@@ -290,7 +321,7 @@ def merge(reading: Reading) -> TableFootprint:
     recorded = found.reads()
     reads = united([recorded, source.region])
     rewritten = found.rewrites()
-    adds = found.adds(rewritten)
+    adds = united([rewritten, found.brings])
     return reading.footprint(
         Operation.MERGE,
         reads=reads,
@@ -300,6 +331,7 @@ def merge(reading: Reading) -> TableFootprint:
         metadata=evolution(reading, identity=found.generates_identity()),
         not_by_row=found.against_rows(),
         not_understood=source.widened,
+        parts=found.parts(recorded, source),
         reads_advice=found.how_to_read_less() if recorded.is_everything else None,
         writes_advice="say where its new rows land: with a condition on the source's column in WHEN NOT MATCHED, a filter in "
         f"the source query, or {reading.around.promised_in}"

@@ -1,0 +1,111 @@
+"""What would help most among many jobs: each change and each piece of advice, by the pairs that need not wait for each other
+after it."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from sluice.conflicts import Level, Pair, pair_of
+from sluice.conflicts.cures import BIND_THE_NAME
+from sluice.conflicts.trying import Advice, is_better
+from sluice.offline.advice import Change, changes_of
+from sluice.offline.knowledge import Knowledge
+from sluice.offline.pairs import Understood, advice_for
+from sluice.tables import TableKey
+
+
+@dataclass(frozen=True)
+class Edge:
+    """Two jobs that can't run together, by their positions."""
+
+    first: int
+    second: int
+    pair: Pair
+    table: str
+    perhaps: str | None
+    """The other's table, if it is only possible that it is the same one."""
+
+    @property
+    def level(self) -> Level:
+        return max(self.pair.first_loses.level, self.pair.second_loses.level)
+
+    @property
+    def what(self) -> str:
+        """What happens to one of them: the exception, or the rule's id where there is none."""
+        worst = max(self.pair.first_loses, self.pair.second_loses, key=lambda verdict: verdict.level)
+        return worst.exception or worst.rule
+
+
+@dataclass(frozen=True)
+class Saving:
+    """What one change, or one piece of advice, is worth."""
+
+    pairs: int
+    """The pairs that no longer need to wait for each other."""
+    change: Change | None
+    hint: str
+    jobs: tuple[str, ...]
+    alone: bool = True
+    """False if some of these pairs need other advice as well."""
+
+
+@dataclass
+class _Advised:
+    pairs: int = 0
+    alone: bool = True
+    jobs: dict[str, None] = field(default_factory=dict)
+
+
+def savings_of(jobs: Sequence[Understood], edges: Sequence[Edge], knowledge: Knowledge) -> list[Saving]:
+    """Returns them, what saves most first; of those that save as much, what surely keeps the result."""
+    around: dict[int, list[Edge]] = defaultdict(list)
+    for edge in edges:
+        around[edge.first].append(edge)
+        around[edge.second].append(edge)
+    found = []
+    freed: set[tuple[int, int]] = set()
+    for number, own in around.items():
+        for change in changes_of(jobs[number].job, jobs[number].footprint, knowledge):
+            helped = [edge for edge in own if _helps(change, number, edge, jobs)]
+            if helped:
+                freed.update((edge.first, edge.second) for edge in helped)
+                found.append(Saving(len(helped), change, change.because, (jobs[number].name,)))
+    found += _in_words(jobs, [edge for edge in edges if (edge.first, edge.second) not in freed])
+    return sorted(found, key=_most_worth_first)
+
+
+def _most_worth_first(saving: Saving) -> tuple[object, ...]:
+    keeps = saving.change is not None and saving.change.keeps_result
+    return (-saving.pairs, not saving.alone, saving.change is None, not keeps, saving.jobs)
+
+
+def _helps(change: Change, number: int, edge: Edge, jobs: Sequence[Understood]) -> bool:
+    if number == edge.first:
+        changed = pair_of(change.footprint, jobs[edge.second].footprint)
+    else:
+        changed = pair_of(jobs[edge.first].footprint, change.footprint)
+    return changed.together and is_better(changed, edge.pair)
+
+
+def _in_words(jobs: Sequence[Understood], edges: Sequence[Edge]) -> Iterator[Saving]:
+    """Returns what is advised in words, each once, however many pairs it helps."""
+    found: dict[str, _Advised] = defaultdict(_Advised)
+    for edge in edges:
+        first, second = jobs[edge.first], jobs[edge.second]
+        advice = [one for one in advice_for(first, second) if one.together]
+        for one in advice:
+            saves = found[_general(one, first, second)]
+            saves.pairs += 1
+            saves.alone = saves.alone and len(advice) == 1
+            saves.jobs.update({first.name: None, second.name: None})
+    for words, saves in found.items():
+        yield Saving(saves.pairs, None, words, tuple(saves.jobs), saves.alone)
+
+
+def _general(advice: Advice, first: Understood, second: Understood) -> str:
+    """Words for any number of pairs: a name that may be any table is to be bound once, and not for each of these tables."""
+    tables, bind, _ = advice.words.partition(f" {BIND_THE_NAME}")
+    names = [key.text for key in map(TableKey.parse, tables.split(" and ")) if key.is_name] if bind else []
+    if len(names) != 1:
+        return advice.said(first.name, second.name)
+    return f"bind {names[0]} to its path in a DeltaTablePolicy: until then it may be any table"

@@ -1,0 +1,150 @@
+"""Whatever is advised for two jobs, they may run together once all of it is done, in the statements themselves; nothing of it is
+needless, and where nothing is advised nothing of the kind helps."""
+
+from dataclasses import dataclass, replace
+from itertools import combinations_with_replacement
+
+import pytest
+
+from generate.rulebooks import RULEBOOKS, Rulebook
+from sluice.api.job import DeltaWriteJobSpec
+from sluice.conflicts import pair_of
+from sluice.conflicts.rule import Rule
+from sluice.conflicts.trying import Advice, tried
+from sluice.footprint import JobFootprint, footprint_of
+from sluice.predicates import Table
+from sluice.tables import LogStore, TableFacts, key_of_path, oss
+
+T = "delta.`/lake/t`"
+COLUMNS = {"id": "int", "date": "date", "n": "int"}
+PLAIN = TableFacts(columns=Table.of(COLUMNS), dialect=oss("4.4.0"), log_store=LogStore.SAFE)
+PARTITIONED = replace(PLAIN, columns=Table.of(COLUMNS, ["date"]))
+OWN = ("date = DATE '2026-01-01'", "date = DATE '2026-02-02'")
+"""What the author of the first names, and the one of the second, where they are told to name partitions."""
+BIND = "bind raw.o in a DeltaTablePolicy"
+BY_SOURCE = "WHEN NOT MATCHED BY SOURCE makes it read all of the table"
+LESS, WHERE, NEW, SOME, COMPACT = (
+    "if only some partitions are meant, say which, as in",
+    "say where its rows land",
+    "say where its new rows land",
+    "if it replaces only some rows, name them",
+    "name the partitions to compact",
+)
+
+
+@dataclass(frozen=True)
+class Work:
+    """A job, and how what is advised is done in it: `{and}` becomes a condition more, and so on."""
+
+    sql: str
+    pinned: str = ""
+    split: str = ""
+
+    def footprint(self, facts: TableFacts, own: str, done: frozenset[str]) -> JobFootprint:
+        sql = self.split if BY_SOURCE in done else self.sql
+        if {SOME, COMPACT} & done:
+            sql = self.pinned
+        sql = sql.replace("{and}", f" AND {own}" if LESS in done else "").replace("{own}", own)
+        sql = sql.replace("{t_and}", f" AND t.{own}" if LESS in done else "")
+        sql = sql.replace("{raw}", "delta.`/lake/s`" if BIND in done else "raw.o")
+        spec = {"sql": sql, **({"writes": [own]} if {WHERE, NEW} & done else {})}
+        given = {key_of_path("/lake/t"): facts}
+        sources = {key_of_path("/lake/s"): PLAIN}
+        job = DeltaWriteJobSpec.model_validate(spec)
+        return footprint_of(job, {}, facts=given, sources=sources)
+
+
+MERGE = f"MERGE INTO {T} AS t USING {{raw}} AS s ON t.id = s.id"
+UPDATES, INSERTS = "WHEN MATCHED THEN UPDATE SET n = s.n", "WHEN NOT MATCHED THEN INSERT *"
+BY = "WHEN NOT MATCHED BY SOURCE THEN DELETE"
+FIXED = "date = DATE '2026-03-03'"
+WORK = {
+    "delete": Work(f"DELETE FROM {T} WHERE id = 1{{and}}"),
+    "delete of a day": Work(f"DELETE FROM {T} WHERE {FIXED} AND id = 1"),
+    "delete of all": Work(f"DELETE FROM {T}"),
+    "update": Work(f"UPDATE {T} SET n = 2 WHERE id = 1{{and}}"),
+    "update of the day": Work(f"UPDATE {T} SET date = DATE '2026-03-03' WHERE id = 1{{and}}"),
+    "update to any day": Work(f"UPDATE {T} SET date = date_add(date, n) WHERE id = 1{{and}}"),
+    "append": Work(f"INSERT INTO {T} SELECT * FROM delta.`/lake/s`"),
+    "append from a name": Work(f"INSERT INTO {T} SELECT * FROM {{raw}}"),
+    "append of a day": Work(f"INSERT INTO {T} SELECT id, DATE '2026-03-03' AS date, n FROM delta.`/lake/s`"),
+    "append from itself": Work(f"INSERT INTO {T} SELECT id + 1, date, n FROM {T}"),
+    "optimize": Work(f"OPTIMIZE {T}", f"OPTIMIZE {T} WHERE {{own}}"),
+    "overwrite": Work(
+        f"INSERT OVERWRITE {T} SELECT * FROM delta.`/lake/s`",
+        f"INSERT INTO {T} REPLACE WHERE {{own}} SELECT * FROM delta.`/lake/s`",
+    ),
+    "merge": Work(f"{MERGE}{{t_and}} {UPDATES} {INSERTS}"),
+    "merge that updates": Work(f"{MERGE}{{t_and}} {UPDATES}"),
+    "merge that inserts": Work(f"{MERGE}{{t_and}} {INSERTS}"),
+    "merge of a day": Work(f"{MERGE} AND t.{FIXED} {UPDATES}"),
+    "merge by source": Work(
+        f"{MERGE}{{t_and}} {UPDATES} {BY}",
+        "",
+        f"{MERGE} AND t.{{own}} {UPDATES}; DELETE FROM {T} WHERE {{own}}",
+    ),
+    "merge of a day by source": Work(
+        f"{MERGE} AND t.{FIXED} {UPDATES} {INSERTS} {BY}",
+        "",
+        f"{MERGE} AND t.{FIXED} {UPDATES} {INSERTS}; DELETE FROM {T} WHERE {{own}}",
+    ),
+}
+WAYS = (LESS, WHERE, NEW, SOME, COMPACT, BIND, BY_SOURCE)
+PAIRS = list(combinations_with_replacement(WORK, 2))
+
+
+def way(advice: Advice) -> str:
+    return next(way for way in WAYS if advice.words.startswith(way))
+
+
+def done(names: tuple[str, str], facts: TableFacts, advice: list[Advice]) -> bool:
+    """Whether the two may run together once this is done."""
+    jobs = [
+        WORK[name].footprint(
+            facts, OWN[side], frozenset(way(one) for one in advice if one.whose in (side, None))
+        )
+        for side, name in enumerate(names)
+    ]
+    return pair_of(jobs[0], jobs[1]).together
+
+
+@pytest.mark.parametrize("names", PAIRS, ids=" & ".join)
+def test_who_does_all_that_is_advised_runs_beside_the_other_and_needs_all_of_it(
+    names: tuple[str, str],
+) -> None:
+    plain = [WORK[name].footprint(PARTITIONED, "", frozenset()) for name in names]
+    advice = list(tried(plain[0], plain[1]))
+    assert done(names, PARTITIONED, advice) or not advice
+    for needed in advice:
+        assert not done(names, PARTITIONED, [one for one in advice if one is not needed])
+    if not advice and not done(names, PARTITIONED, []):
+        assert not done(names, PARTITIONED, [Advice(LESS, None), Advice(BIND, None)])
+
+
+@pytest.mark.parametrize("names", PAIRS, ids=" & ".join)
+def test_no_partitions_are_advised_where_there_are_none(names: tuple[str, str]) -> None:
+    plain = [WORK[name].footprint(PLAIN, "", frozenset()) for name in names]
+    for one in tried(plain[0], plain[1]):
+        assert way(one) == BIND
+        assert done(names, PLAIN, [one])
+
+
+def test_where_only_reads_are_in_the_way_nobody_is_told_to_say_where_rows_land() -> None:
+    """The MERGE brings rows anywhere, but the other only removes: it is what the MERGE reads that is in the way."""
+    jobs = [
+        WORK[name].footprint(PARTITIONED, "", frozenset())
+        for name in ("merge that updates", "delete of a day")
+    ]
+    assert {way(one) for one in tried(jobs[0], jobs[1])} == {LESS, BIND}
+
+
+@pytest.mark.parametrize(
+    ("book", "rule"),
+    [(book, rule) for book in RULEBOOKS for rule in book.rules],
+    ids=lambda one: one.id if isinstance(one, Rule) else one.engine,
+)
+def test_what_a_rule_advises_is_tried_as_well(book: Rulebook, rule: Rule) -> None:
+    """Where there is a way to name partitions, it goes before what the rule advises."""
+    advised = book.verdict(rule.example).advice
+    given = [one.words for one in tried(*book.jobs(rule.example))]
+    assert advised is None or any(advised.startswith(words) or words.startswith(WAYS) for words in given)
