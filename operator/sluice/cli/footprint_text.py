@@ -34,6 +34,8 @@ def _of_stream(job: Understood) -> Iterator[_Line]:
         yield "  joins ", f"{table.text}, by the columns that it has when the stream begins"
     for checkpoint in sorted(job.checkpoints):
         yield "  checkpoint ", checkpoint
+    for warning in job.warnings:
+        yield "  warning ", warning
 
 
 def _shown(table: TableFootprint) -> Iterator[_Line]:

@@ -24,6 +24,7 @@ def show(plan: Plan, out: Console, most: int | None = MOST) -> None:
     _show_conflicts(plan, out, most)
     _show_listed("Who would wait for ever", plan.endless, out, most)
     _show_listed("Who would be refused", plan.refused, out, most)
+    _show_listed("What nobody is likely to want", plan.warnings, out, most)
     _show_savings(plan, out, most)
     for assumption in in_one(plan.assumptions):
         print_hanging(out, "Assumed: ", f"{assumption}.")

@@ -16,6 +16,7 @@ from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES
 from sluice.footprint.sql.parameters import condition_with, promise_at, text_of
 from sluice.footprint.sql.settings import refused_settings
 from sluice.footprint.sql.statement import Statement, split
+from sluice.footprint.statements.micro_batch import reads_no_batch
 from sluice.footprint.write import Texts
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "condition_with",
     "footprint_of",
     "promise_at",
+    "reads_no_batch",
     "refused_settings",
     "split",
     "text_of",

@@ -103,6 +103,7 @@ def plan_json(plan: Plan) -> Json:
         "advice": [saving_json(saving) for saving in plan.savings],
         "waitForEver": [_waits_json(one) for one in plan.endless],
         "oneCheckpoint": [_one_checkpoint(one) for one in plan.refused],
+        "warnings": list(plan.warnings),
         "assumptions": [str(one) for one in plan.assumptions],
         "troubles": troubles_json(plan.troubles),
     }
@@ -149,6 +150,7 @@ def footprint_json(job: Understood) -> Json:
         ],
         "joins": [key.text for key in job.footprint.looks_into],
         "checkpoints": sorted(job.checkpoints),
+        "warnings": list(job.warnings),
     }
 
 

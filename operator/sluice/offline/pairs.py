@@ -10,7 +10,7 @@ from sluice.conflicts import Level, Order, Pair, Verdict, pair_of
 from sluice.conflicts.cures import PAUSE_STREAM
 from sluice.conflicts.oracle import worst_for
 from sluice.conflicts.trying import Advice, is_better, tried
-from sluice.footprint import JobFootprint
+from sluice.footprint import JobFootprint, reads_no_batch
 from sluice.footprint.checkpoints import checkpoints_of
 from sluice.footprint.sql.advice import OPERATOR_READS
 from sluice.offline.advice import Change, changes_of
@@ -36,6 +36,12 @@ class Understood:
     def widened(self) -> tuple[str, ...]:
         """What was not understood, and is therefore treated as touching more."""
         return tuple(dict.fromkeys(reason for table in self.footprint.tables for reason in table.widened))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What it may do, and nobody is likely to want."""
+        ignored = reads_no_batch(self.job.texts)
+        return () if ignored is None else (ignored,)
 
     @property
     def checkpoints(self) -> frozenset[str]:

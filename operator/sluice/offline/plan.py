@@ -35,6 +35,10 @@ class Plan:
         return max((edge.level for edge in self.edges), default=Level.NEVER)
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        return tuple(f"{job.name}: {warning}" for job in self.jobs for warning in job.warnings)
+
+    @property
     def pairs(self) -> int:
         return len(self.jobs) * (len(self.jobs) - 1) // 2
 

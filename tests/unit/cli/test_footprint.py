@@ -68,3 +68,27 @@ def test_a_checkpoint_is_the_streams_own_beside_a_declared_footprint_too(tmp_pat
     manifest["spec"]["footprint"] = [{"table": TABLE, "operation": "Stream"}]
     _, known = shown(tmp_path, json.dumps(manifest))
     assert known["checkpoints"] == ["s3://lake/_checkpoints/reads"]
+
+
+@pytest.mark.parametrize(
+    ("sql", "is_told"),
+    [
+        ("INSERT INTO delta.`/lake/t` VALUES (1)", True),
+        ("DELETE FROM delta.`/lake/t` WHERE id IN (SELECT id FROM delta.`/lake/gone`)", True),
+        ("INSERT INTO delta.`/lake/t` SELECT * FROM Batch", False),
+        ("INSERT INTO delta.`/lake/t` SELECT * FROM `batch`", False),
+        ("DELETE FROM delta.`/lake/t`; INSERT INTO delta.`/lake/t` SELECT * FROM batch", False),
+        ("INSERT INTO delta.`/lake/t` SELECT * FROM IDENTIFIER('batch')", False),
+        ("WITH b AS (SELECT * FROM batch) INSERT INTO delta.`/lake/t` SELECT * FROM b", False),
+    ],
+)
+def test_statements_that_leave_out_what_a_batch_has_are_warned_of(
+    sql: str, is_told: bool, tmp_path: Path
+) -> None:
+    manifest = json.loads(stream({"format": "rate"}, sql=sql))
+    del manifest["spec"]["stream"]["table"]
+    text, known = shown(tmp_path, json.dumps(manifest))
+    plan = json.loads(sluice("plan", tmp_path / "job.json", "-o", "json").stdout)
+    assert ("warning no statement of spec.stream.sql reads the view batch" in text) == is_told
+    assert (len(known["warnings"]), len(plan["warnings"])) == (is_told, is_told)
+    assert ("nobody is likely to want" in sluice("plan", tmp_path / "job.json").stdout) == is_told

@@ -57,6 +57,15 @@ def refuse_what_no_batch_runs(texts: Mapping[str, tuple[Statement, ...]]) -> Non
         raise _refused(statement, first, instead or meant(statement, _ALLOWED_FIRST) or _OWN_JOB)
 
 
+def reads_no_batch(texts: Mapping[str, tuple[Statement, ...]]) -> str | None:
+    """What is said of statements of which none names the view `batch`, in whatever way."""
+    statements = texts.get(_FIELD, ())
+    tokens = (token for statement in statements for token in (*statement.common, *statement.tokens))
+    if not statements or any("batch" in token.text.lower() for token in tokens):
+        return None
+    return f"no statement of {_FIELD} reads the view batch: each batch runs all of them, and what it read of the source is dropped"
+
+
 def _refused(statement: Statement, what: str, instead: str) -> NotUnderstoodError:
     return NotUnderstoodError(
         f"{_FIELD}, {place(statement)}: {what} is not for micro-batches, which run INSERT, MERGE, UPDATE and DELETE alone, because "
