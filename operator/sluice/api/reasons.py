@@ -112,7 +112,7 @@ class Reason(_Word):
     )
     RESTARTING = (
         "Restarting",
-        "Pending: its stream stopped at a batch boundary, and queues again to go on as its spec says now.",
+        "Pending: its stream stopped at a batch boundary, and queues again to go on as its spec says, or is understood, now.",
     )
     CHECKPOINT_IN_USE = (
         "CheckpointInUse",

@@ -19,8 +19,9 @@ RESTARTS_THAT_CURE = 3
 went back to a schema that lacks what its log has in between, as RESTORE does."""
 
 WENT_BACK = (
-    "its source's table has gone back to a schema of before, as RESTORE does, and no restart reads what lies in between: "
-    "create the job again with a new checkpoint, from which it reads the whole table again"
+    "its source's table has gone back to a schema of before, as RESTORE does, or has forgotten what its columns were, as "
+    "DROP FEATURE typeWidening does, and no restart reads what lies in between: create the job again with a new checkpoint, from "
+    "which it reads the whole table again"
 )
 
 _SKIP = (
@@ -28,6 +29,14 @@ _SKIP = (
     "not, with a new checkpoint, from which it reads the whole table again"
 )
 _ANEW = "create the job again with a new checkpoint, from which it reads the whole table again"
+_CUT_OFF = (
+    "the log of its source's table no longer has what it was to read next, because the stream stood still or was behind for longer "
+    f"than the table's delta.logRetentionDuration: make that longer, and {_ANEW}"
+)
+_NO_SUCH_VERSION = (
+    "the log no longer has, or doesn't have yet, the version that the stream is to begin with, or that a query names: set another "
+    "startingVersion under spec.stream.source.options, or none, by which it reads the whole table, or change the query"
+)
 _BY_HAND = (
     "the column was renamed, dropped or given another type: create the job again with schemaTrackingLocation under "
     "spec.stream.source.options, in its checkpoint, or with a new checkpoint"
@@ -37,7 +46,8 @@ _ADVICE = {
     "DELTA_SOURCE_TABLE_IGNORE_CHANGES": _SKIP,
     "DELTA_SOURCE_IGNORE_DELETE": _SKIP,
     "DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE": _ANEW,
-    "DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE": _ANEW,
+    "DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE": _CUT_OFF,
+    "DELTA_VERSION_NOT_FOUND": _NO_SUCH_VERSION,
     "DELTA_MISSING_FILES_UNEXPECTED_VERSION": _ANEW,
     "DELTA_STREAMING_TRAILING_COMMIT_MISSING": _ANEW,
     "DELTA_MISSING_CHANGE_DATA": _ANEW,

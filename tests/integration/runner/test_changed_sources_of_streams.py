@@ -6,7 +6,9 @@ The classes stand in a file of their own, which the operator's list of them is h
 from __future__ import annotations
 
 import csv
+import os
 import shutil
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -83,6 +85,13 @@ CHANGES: dict[str, Sequence[str]] = {
     "its folder is deleted and it is made anew": [],
 }
 
+CUT_OFF = {
+    "its log is cut off before the stream begins": {"startingVersion": "1"},
+    "its log is cut off before the stream has read its first state": {"maxFilesPerTrigger": "1"},
+    "its log is cut off behind the stream": {},
+}
+"""The options of the stream."""
+
 WIDENING = {"a column gets a wider type", "a column gets a wider type and the feature is dropped"}
 """Of INT Delta 3.3 makes nothing wider."""
 HERE = [change for change in CHANGES if change not in WIDENING or not ON_35]
@@ -128,7 +137,7 @@ def _waits(stream: Running) -> None:
 
 
 def test_each_change_has_its_class() -> None:
-    assert list(CLASSES) == list(CHANGES)
+    assert list(CLASSES) == [*CHANGES, *CUT_OFF]
 
 
 @pytest.mark.parametrize(
@@ -212,3 +221,35 @@ def test_changed_rows_end_it_for_good_unless_they_are_skipped(
     skips["stream"]["source"]["options"] = SKIPS
     assert run_stream(spark, skips)["outcome"] == "Succeeded"
     assert ids(spark, target) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("stopped", CUT_OFF)
+@pytest.mark.long
+def test_a_log_that_no_longer_has_what_the_stream_is_to_read_ends_it_for_good(
+    spark: SparkSession, tmp_path: Path, stopped: str
+) -> None:
+    """As a short logRetentionDuration has it be: Delta deletes log files of days ago once a checkpoint follows them."""
+    table, checkpoint = tmp_path / "table", tmp_path / "checkpoint"
+    short = ", ".join(
+        f"'delta.{name}RetentionDuration' = 'interval 1 days'" for name in ("log", "deletedFile")
+    )
+    _create(spark, table, f"{short}, 'delta.checkpointInterval' = '2'")
+    source: Document = {"format": "delta", "path": place(table), "options": CUT_OFF[stopped]}
+    append: Document = {"source": source, "table": {"path": place(tmp_path / "copy")}, "query": ONLY_IDS}
+    if stopped == "its log is cut off before the stream has read its first state":
+        with running(spark, stream_of(table, checkpoint, trigger=EACH_SECOND, **append)) as stream:
+            stream.wait_until("batches", 1)
+            stream.stop.ask()
+            stream.result()
+    elif stopped == "its log is cut off behind the stream":
+        assert run_stream(spark, stream_of(table, checkpoint, **append))["outcome"] == "Succeeded"
+    for number in range(11, 18):
+        spark.sql(f"INSERT INTO {at(table)} (id) VALUES ({number})")
+    for file in (table / "_delta_log").glob("*.*"):
+        os.utime(file, (time.time() - 40 * 86400,) * 2)
+    spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # type: ignore[union-attr]
+    for number in range(18, 22):
+        spark.sql(f"INSERT INTO {at(table)} (id) VALUES ({number})")
+    assert not (table / "_delta_log" / f"{4:020}.json").exists()
+    seen = [_ended_by(run_stream(spark, stream_of(table, checkpoint, **append))) for _ in range(2)]
+    assert seen == [CLASSES[stopped][1]] * 2
