@@ -9,9 +9,8 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from sluice.admission import Decision, Holder, Queue, Waiter
-from sluice.api.job import WhenBlocked
 from sluice.api.job_status import Phase
-from sluice.api.reasons import EventReason, Reason
+from sluice.api.reasons import Reason
 from sluice.controller import clock
 from sluice.controller.applications import Applications
 from sluice.controller.attempts import Attempts
@@ -22,7 +21,7 @@ from sluice.controller.granting import Admitted, Granting
 from sluice.controller.holders import Holders
 from sluice.controller.leadership import Leadership
 from sluice.controller.lease_table import LeaseTable
-from sluice.controller.metrics import DecisionOutcome, Metrics
+from sluice.controller.metrics import Metrics
 from sluice.controller.own_changes import OwnChanges
 from sluice.controller.pausing import Pausing
 from sluice.controller.refusing import Refusing, unfit
@@ -30,21 +29,19 @@ from sluice.controller.retelling import Retelling
 from sluice.controller.status import StatusWriter
 from sluice.controller.surroundings import Obstacle, Surroundings
 from sluice.controller.table_reader import PATIENCE, TableReader
+from sluice.controller.telling_waiters import TellingWaiters, waits
 from sluice.controller.timers import Timers
 from sluice.controller.turns import Turns
 from sluice.controller.who_holds import ASK_AGAIN, WhoHolds
 from sluice.controller.workers import Workers
 from sluice.controller.world import World
 from sluice.footprint import NotUnderstoodError
-from sluice.kube.client import ApiError
 from sluice.leases.changes import AT_ONCE
-from sluice.lifecycle import telling
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.neighbours import Neighbours
 from sluice.lifecycle.pausing import since_when
 from sluice.lifecycle.status import StatusChange, UnderstoodFields
-from sluice.lifecycle.table_rules import Patience, accepted, ages_after, patience, writers_at_a_time
-from sluice.lifecycle.waiting import outcome_of_waiting
+from sluice.lifecycle.table_rules import accepted, ages_after, writers_at_a_time
 from sluice.lifecycle.withdrawal import back_off_left, backs_off
 from sluice.lifecycle.yielding import counts_from
 from sluice.tables import Declarations
@@ -83,20 +80,13 @@ class Admitting:
     retelling: Retelling = field(default_factory=Retelling)
     unread: Turns = field(default_factory=Turns)
     """Jobs whose specs have not been read yet; reading takes milliseconds each."""
-    _untold: dict[str, str] = field(default_factory=dict)
-    """Jobs that are told who is in their way once that one has been read, by its uid."""
-    _edited: dict[str, int] = field(default_factory=dict)
-    """Jobs whose statuses describe another spec than theirs of this generation, which was noticed since the last turn."""
-    _impatient: dict[str, None] = field(default_factory=dict)
-    """Jobs that have waited for as long as they may."""
-    _heeded: dict[str, int] = field(default_factory=dict)
-    """The generation that was last noticed so, by uid."""
     _limits_of: Declarations | None = None
     """The declarations whose limits the queue heeds."""
     who_holds: WhoHolds = field(init=False)
     refusing: Refusing = field(init=False)
     pausing: Pausing = field(init=False)
     granting: Granting = field(init=False)
+    telling: TellingWaiters = field(init=False)
 
     def __post_init__(self) -> None:
         self.who_holds = WhoHolds(self.world, self.holders, self.conditions, self.unread)
@@ -129,6 +119,24 @@ class Admitting:
             metrics=self.metrics,
             neighbours=self.neighbours,
         )
+        self.telling = TellingWaiters(
+            world=self.world,
+            leases=self.leases,
+            holders=self.holders,
+            workers=self.workers,
+            statuses=self.statuses,
+            events=self.events,
+            tables=self.tables,
+            metrics=self.metrics,
+            figures=self.figures,
+            timers=self.timers,
+            neighbours=self.neighbours,
+            queue=self.queue,
+            retelling=self.retelling,
+            refusing=self.refusing,
+            pausing=self.pausing,
+            granting=self.granting,
+        )
 
     def seconds_left(self) -> float | None:
         """Seconds until somebody has aged, or is to be told anew who is in the way."""
@@ -156,7 +164,7 @@ class Admitting:
         self.holds(uid)
         waiter, wants_nothing = self._waiter(uid)
         if waiter is not None:
-            self._heed_news(waiter)
+            self.telling.heed_news(waiter)
             self.queue.wait(waiter)
         elif uid in self.queue:
             self.queue.leave(uid)
@@ -183,12 +191,12 @@ class Admitting:
         self.queue.leave(uid)
         self.retelling.gone(uid)
         self.granting.pauses.forget(uid)
-        self._heeded.pop(uid, None)
+        self.telling.forget(uid)
 
     def forget_gone(self) -> None:
         self.granting.pauses.forget_unless(lambda uid: uid in self.world.jobs)
         self.pausing.forget_gone()
-        self._heeded = {uid: generation for uid, generation in self._heeded.items() if uid in self.world.jobs}
+        self.telling.forget_gone()
         self.statuses.forget_gone()
 
     def _waiter(self, uid: str) -> tuple[Waiter | None, bool]:  # noqa: PLR0911 - one way not to queue per line
@@ -220,7 +228,7 @@ class Admitting:
             waiter = self._as_waiter(job)
         except NotUnderstoodError:
             return None, False
-        self._heed_patience(job)
+        self.telling.heed_patience(job)
         is_told = self.leases.is_sure or job.phase is Phase.WAITING
         return waiter, is_told and self.who_holds.nobody_knows is None
 
@@ -240,9 +248,6 @@ class Admitting:
             for_ever=job.for_ever,
         )
 
-    def _patience(self, job: JobView) -> Patience | None:
-        return patience(job.spec.admission, job.tables, self.world.declarations)
-
     def _seconds_of_pause(self, job: JobView) -> float:
         """Seconds until it queues again after it had its tables but got nowhere, or after its intent could not be written."""
         now = datetime.now(UTC)
@@ -258,32 +263,6 @@ class Admitting:
         if left:
             self.timers.within(left, job.uid)
         return left == 0
-
-    def _heed_news(self, waiter: Waiter) -> None:
-        """Updates a status that describes another spec, or other facts."""
-        known, job = self.queue.waiter(waiter.uid), self.world.jobs[waiter.uid]
-        if job.phase is not Phase.WAITING:
-            if known is not None:  # its status could not be written, or another was written over it
-                self.retelling.again([waiter.uid])
-            return
-        if job.status.observed_generation != job.generation:
-            # Not told here: whatever is under way for a job keeps it from being granted, and perhaps nobody is in its way now.
-            if self._heeded.get(waiter.uid) != job.generation:
-                self._heeded[waiter.uid] = self._edited[waiter.uid] = job.generation
-            else:
-                self.retelling.again([waiter.uid])
-        elif known is not None and known.footprint is not waiter.footprint:
-            self.retelling.again([waiter.uid])
-
-    def _heed_patience(self, job: JobView) -> None:
-        allowed = self._patience(job)
-        if allowed is None:
-            return
-        left = allowed.seconds - job.waited(clock.now())
-        if left > 0:
-            self.timers.within(left + 0.1, job.uid)
-        elif job.phase is Phase.WAITING:
-            self._impatient[job.uid] = None  # not told here: perhaps nobody is in its way now
 
     async def prepare(self, job: JobView) -> None:
         """Tells a job that has no attempt what it waits for besides others."""
@@ -343,26 +322,7 @@ class Admitting:
                 self.world.wake()
                 break
         self.pausing.turn(self.queue)
-        self._tell_who_waits()
-
-    def _tell_who_waits(self) -> None:
-        """Has those told that wait, now that all were granted that may go."""
-        while (blocked := self.queue.take_blocked()) is not None:
-            self._tell_or_retell(blocked.waiter.uid)
-        for uid in [uid for uid, by in self._untold.items() if not self.holders.is_to_be_read(by)]:
-            del self._untold[uid]
-            self._tell_or_retell(uid)
-        edited, self._edited = self._edited, {}
-        impatient, self._impatient = self._impatient, {}
-        for uid in (*edited, *(uid for uid in impatient if not self._is_to_be_told(uid))):
-            if uid in self.queue and self.queue.explain(uid).blocked_by:
-                self._tell(uid)
-        while (stale := self.retelling.take_due()) is not None:
-            self._tell(stale)
-
-    def _is_to_be_told(self, uid: str) -> bool:
-        """Whether it is told anyway, once somebody has been read or after a pause."""
-        return uid in self._untold or self.retelling.is_to_be_told(uid)
+        self.telling.turn()
 
     def _heed_limits(self) -> None:
         if self._limits_of is not self.world.declarations:
@@ -382,7 +342,7 @@ class Admitting:
                     job.uid, (Holder(job.uid, job.key, job.footprint, accepts=accepts),)
                 )  # as it was decided on
                 self.queue.leave(job.uid)
-                self.retelling.gone(_waits(job.uid))
+                self.retelling.gone(waits(job.uid))
         return admitted
 
     def _admitted(self, decision: Decision) -> JobView | None:
@@ -438,75 +398,6 @@ class Admitting:
         kept = self.own_changes.keeps(job)
         return None if kept is None or kept.quiet_for else kept.obstacle
 
-    def _may_wait(self, job: JobView) -> bool:
-        return job.when_blocked is WhenBlocked.WAIT and self._patience(job) is None
-
-    def _tell_or_retell(self, uid: str) -> None:
-        job = self.world.jobs.get(uid)
-        if job is not None and job.phase is Phase.WAITING and self._may_wait(job):
-            self.retelling.again([uid])  # as a leader before has told it
-        else:
-            self._tell(uid)
-
-    def _tell(self, uid: str) -> None:
-        self.workers.do(uid, partial(self._keep_waiting, uid))
-
-    async def _keep_waiting(self, uid: str) -> None:
-        """Says who is in the way, as things are when its turn comes."""
-        job = self.world.jobs.get(uid)
-        if (
-            job is None
-            or uid not in self.queue
-            or not self.leases.is_sure
-            or not self.granting.nothing_under_way(job)
-        ):
-            return  # it may have ended just now: whoever looks at it next takes it out of the queue
-        decision = self.queue.explain(uid)
-        if not decision.blocked_by:
-            return
-        unread = [one.by.uid for one in decision.blocked_by if self.holders.is_to_be_read(one.by.uid)]
-        if unread:  # it may not be in the way once it is read
-            self._untold[uid] = unread[0]
-            return
-        if job.refusal is not None and not _may_change_before(job, decision):
-            if self.tables.knows(job, for_grant=True):
-                await self.refusing.refuse(job, unfit(job.refusal))
-            else:
-                self.retelling.again([uid])
-            return
-        named = decision.blocked_by
-        waiting = (_waits(one.by.uid) for one in named if not one.holds)
-        self.retelling.told(uid, (*(one.by.uid for one in named), *waiting))
-        waited = job.waited(clock.now())
-        told = self.neighbours.as_told(decision)
-        again = job.status.retry_at is not None
-        phase, reason, message = outcome_of_waiting(
-            job.when_blocked, self._patience(job), told, waited, again=again
-        )
-        message += self.pausing.said_to(job, decision) if phase is Phase.WAITING else ""
-        change = StatusChange(
-            phase,
-            reason,
-            message,
-            understood=UnderstoodFields.of(job),
-            blocked_by=told.blocked_by,
-            blocked_by_count=decision.count,
-        )
-        new = phase is Phase.WAITING and job.phase is not Phase.WAITING
-        try:
-            await self.statuses.write(job, change)
-        except ApiError:
-            self.retelling.again([uid])
-            raise
-        if new or phase is not Phase.WAITING:
-            self.metrics.decided(_counted(phase, reason))
-        if new:
-            self.figures.begins_to_wait(uid, decision.blocked_by[0].conflict.verdict)
-            await self.events.tell(job, EventReason.QUEUED, message)
-        elif phase is not Phase.WAITING:
-            ended = telling.ending(phase, reason, message)
-            await self.events.tell(job, ended.reason, ended.message, warning=ended.is_warning)
-
     async def _await_tables(self, job: JobView) -> None:
         """Says that its tables are being read; reading usually takes less time than writing that would."""
         if job.phase is None and self.tables.waited(job) > SLOW_SECONDS:
@@ -522,11 +413,6 @@ async def _others_have_their_turn() -> None:
     await asyncio.sleep(0)
 
 
-def _waits(uid: str) -> str:
-    """What a job is called that others were told waits ahead of them: once it begins, they are told that."""
-    return f"{uid} waits"
-
-
 async def failed(failure: Exception) -> None:
     """Raises the failure for the guard, which reports it on the job that it concerns."""
     raise failure
@@ -538,15 +424,3 @@ def _says(job: JobView, obstacle: Obstacle) -> bool:
         obstacle.reason,
         obstacle.message,
     )
-
-
-def _counted(phase: Phase, reason: Reason) -> DecisionOutcome:
-    if phase is Phase.FAILED:
-        return DecisionOutcome.TIMED_OUT if reason is Reason.TIMED_OUT else DecisionOutcome.FAILED
-    return DecisionOutcome.SKIPPED if phase is Phase.SKIPPED else DecisionOutcome.BLOCKED
-
-
-def _may_change_before(job: JobView, decision: Decision) -> bool:
-    """Whether a job ahead of it may change its tables, or more jobs are ahead than are named."""
-    named = decision.blocked_by
-    return decision.count > len(named) or any(one.by.footprint.may_change(job.tables) for one in named)

@@ -39,6 +39,7 @@ def contended(jobs: int, queued_ago: timedelta, **admission: Any) -> tuple[Admit
     _, asked = admitting({})
     counting: Any = Counting(asked.statuses)
     asked.statuses = asked.refusing.statuses = asked.granting.statuses = counting
+    asked.telling.statuses = counting
     world = asked.world
     for uid in tuple(world.jobs):
         world.job_gone(uid)

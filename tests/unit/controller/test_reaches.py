@@ -341,7 +341,7 @@ async def test_who_is_not_to_wait_is_told_once_it_is_known_and_not_behind_all_wh
     if read_first:
         asked.read("uid-of-held")
     now = [1000.0]
-    asked.retelling = Retelling(lambda: now[0])
+    asked.retelling = asked.telling.retelling = Retelling(lambda: now[0])
     told = {"phase": "Waiting", "observedGeneration": 1, "queuedAt": "2026-11-19T10:00:00Z"}
     on_it = ON.format("/lake/sales", 20)
     for number in range(30):
