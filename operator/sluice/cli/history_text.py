@@ -1,16 +1,22 @@
 """`sluice explain --history`, for people: who wrote, who would be in whose way, and what would keep them apart."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from operator import itemgetter
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from sluice.cli.durations import lasting
 from sluice.cli.outputs import print_hanging
+from sluice.engines.stamp import USER_METADATA
 from sluice.offline.history import Collision, Commit, Fate, History, Writer
 
 MOST = 10
+_MOST_OF_THEM = 0.8
+_LONGEST_TIME = 8
+"""Hours of a day that are still a time of it."""
 _COLOURS = {Fate.APART: "green", Fate.PIN: "yellow", Fate.SPLIT: "yellow", Fate.SAME: "red"}
 
 
@@ -76,7 +82,7 @@ def _show_collisions(history: History, out: Console, most: int | None) -> None:
     if not history.collisions:
         out.print("No two writers were in each other's way.", style="green")
         return
-    shown = table("Who met whom", "overlapped", "close", "pin", "split", "queue", "e.g.")
+    shown = table("Who met whom", "overlapped", "close", "pin", "split", "queue", "hours", "at stake", "e.g.")
     for one in history.collisions[:most]:
         shown.add_row(_names(one), *_figures(one))
     print_table(shown, out)
@@ -90,7 +96,22 @@ def _figures(collision: Collision) -> Iterator[Text]:
     for fate in (Fate.PIN, Fate.SPLIT, Fate.SAME):
         count = collision.of(fate)
         yield Text(f"{count:,}", style=_COLOURS[fate] if count else "dim")
+    yield Text(_busy_hours(collision.hours))
+    yield Text(lasting(collision.at_stake) if collision.at_stake else "-")
     yield Text("v{}/v{}".format(*collision.example) if collision.example else "", style="dim")
+
+
+def _busy_hours(hours: Mapping[int, int]) -> str:
+    """The shortest time of day in which most of them met, such as 02-04, where that says something."""
+    wanted = sum(hours.values()) * _MOST_OF_THEM
+    for length in range(1, _LONGEST_TIME + 1):
+        begins, met = max(
+            ((first, sum(hours.get((first + n) % 24, 0) for n in range(length))) for first in range(24)),
+            key=itemgetter(1),
+        )
+        if met and met >= wanted:
+            return f"{begins:02}-{(begins + length) % 24:02}"
+    return "any" if hours else "?"
 
 
 def _names(collision: Collision) -> str:
@@ -120,16 +141,37 @@ def _show_cures(history: History, out: Console) -> None:
     out.print()
 
 
+def _unnamed(history: History) -> Writer | None:
+    """The fullest of the writers without a name, of which several may be one here."""
+    return next((writer for writer in history.writers if not writer.is_named), None)
+
+
 def _unpinned(writer: Writer) -> int:
     return writer.without_pin
 
 
 def _notes(history: History) -> Iterator[str]:
     log = history.log
+    unmeasured = sum(one.unmeasured for one in history.collisions)
     yield (
         "a log does not hold commits that lost, so collisions are counted among those that won: they overlapped (one began "
         f"before the other's commit), or two writers made them within {_minutes(history.within_seconds / 60)} (close)."
     )
+    if history.collisions:
+        of_these = (
+            f"; where it has none, nothing is counted ({unmeasured:,} times here)." if unmeasured else "."
+        )
+        yield (
+            "hours are those of the day, in UTC, in which at least four of five of them met. At stake is for how long the later "
+            "commits of these meetings ran, by their own metrics, which is in vain if such a commit loses"
+            + of_these
+        )
+    if (writer := _unnamed(history)) is not None:
+        who = writer.name.rpartition(": ")[0]
+        yield (
+            f"{who} may be many writers, because its commits say nothing else of who made them. Give each job a name, and the "
+            f"next replay tells them apart: --conf {USER_METADATA}=NAME of spark-submit, or SET {USER_METADATA} = NAME in its SQL."
+        )
     if log.commits[0].version > 0:
         yield (
             f"versions below {log.commits[0].version:,} are missing: they were cleaned up, or not copied. Only commits tell "

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from rich.console import Console
 from rich.text import Text
 
+from sluice.cli.durations import lasting
 from sluice.cli.history_text import print_table, table
 from sluice.cli.outputs import print_hanging
 from sluice.offline.simulation import Run, Simulation
@@ -34,22 +35,6 @@ def show(
     out.print()
     for text in (*_notes(found), *(_assumed(history) if history is not None else ()), *assumptions):
         print_hanging(out, "Note: ", text)
-
-
-def lasting(milliseconds: float) -> str:
-    """A time as people say it, in its two largest units."""
-    seconds = milliseconds / 1000
-    if seconds < 60:
-        return f"{seconds:.0f}s" if seconds >= 10 or seconds == int(seconds) else f"{seconds:.1f}s"
-    minutes = round(seconds / 60) if seconds >= 3600 else int(seconds // 60)
-    if seconds < 3600:
-        rest = round(seconds - minutes * 60)
-        return f"{minutes + rest // 60}m" + (f" {rest}s" if 0 < rest < 60 else "")
-    hours, minutes = divmod(minutes, 60)
-    if hours < 48:
-        return f"{hours}h" + (f" {minutes}m" if minutes else "")
-    days, hours = divmod(hours, 24)
-    return f"{days:,}d" + (f" {hours}h" if hours else "")
 
 
 def _show_what(found: Simulation, out: Console, history: Lived | None) -> None:

@@ -188,6 +188,7 @@ def history_json(history: History) -> Json:
                 "commits": writer.commits,
                 "partitions": writer.partitions,
                 "withoutPin": writer.without_pin,
+                "named": writer.is_named,
             }
             for writer in history.writers
         ],
@@ -204,4 +205,7 @@ def _collision(one: Collision) -> Json:
         "overlapped": {fate.name.lower(): n for fate, n in sorted(one.side_by_side.items())},
         "closeTogether": {fate.name.lower(): n for fate, n in sorted(one.close_together.items())},
         "example": list(one.example) if one.example else None,
+        "hours": {str(hour): count for hour, count in sorted(one.hours.items())},
+        "atStakeSeconds": one.at_stake / 1000,
+        "unmeasured": one.unmeasured,
     }

@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from documentation import ROOT, commands_run_by
+from sluice.cli.durations import lasting
 from sluice.cli.main import app
 from sluice.cli.progress import Progress
-from sluice.cli.simulate_text import lasting
 from sluice.offline.simulation.generated import SHAPES
 from unit.cli.folders import complaints, sluice
 from unit.offline.test_history import METADATA, add, commit, remove

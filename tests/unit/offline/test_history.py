@@ -21,7 +21,7 @@ def commit(
 ) -> None:
     log = table / "_delta_log"
     log.mkdir(parents=True, exist_ok=True)
-    whole = {"timestamp": 1_790_000_000_000 + version * MINUTE, "operation": operation, **info}
+    whole: Json = {"timestamp": 1_790_000_000_000 + version * MINUTE, "operation": operation, **info}
     if read is not None:
         whole["readVersion"] = read
     lines = [{"commitInfo": whole}, *actions]
@@ -140,12 +140,111 @@ def test_a_change_of_metadata_meets_everybody(table: Path) -> None:
     ],
 )
 def test_a_writer_is_one_through_all_its_runs(info: Json, who: str) -> None:
-    assert writer_of({"operation": "DELETE", **info}, []) == who
+    assert writer_of({"operation": "DELETE", **info}, []).name == who
 
 
-def test_a_stream_is_known_by_its_transaction_id() -> None:
-    uuid = "31903704-77f5-4e8f-aa6e-0f7886555cd7"
-    assert writer_of({"operation": "STREAMING UPDATE"}, [uuid]) == "txn *: STREAMING UPDATE"
+QUERY = "31903704-77f5-4e8f-aa6e-0f7886555cd7"
+OTHER_QUERY = "84ac0ec1-77f5-4e8f-aa6e-0f7886555cd7"
+STREAMING: Json = {"operation": "STREAMING UPDATE"}
+
+
+@pytest.mark.parametrize(
+    ("info", "app_ids", "who"),
+    [
+        (STREAMING, [QUERY], "stream 31903704: STREAMING UPDATE"),
+        (
+            {**STREAMING, "operationParameters": {"queryId": QUERY, "epochId": "7"}},
+            [],
+            "stream 31903704: STREAMING UPDATE",
+        ),
+        ({"operation": "MERGE"}, [f"{QUERY}/1"], "stream 31903704: MERGE"),
+        ({**STREAMING, "userMetadata": "orders"}, [QUERY], "orders, stream 31903704: STREAMING UPDATE"),
+        ({"operation": "MERGE"}, ["nightly-2026-11-19"], "txn nightly-*: MERGE"),
+    ],
+)
+def test_a_stream_is_known_by_the_id_of_its_query(info: Json, app_ids: list[str], who: str) -> None:
+    assert writer_of(info, app_ids) == (who, True)
+
+
+def test_two_streams_are_two_writers_also_under_one_name(table: Path) -> None:
+    for version, query in enumerate((QUERY, OTHER_QUERY, QUERY), start=1):
+        txn = {"txn": {"appId": query, "version": version}}
+        commit(
+            table,
+            version,
+            "STREAMING UPDATE",
+            txn,
+            *add("2026-11-18"),
+            read=version - 1,
+            userMetadata="orders",
+        )
+    names = [(writer.name, writer.commits) for writer in history(table).writers]
+    assert names[:2] == [
+        ("orders, stream 31903704: STREAMING UPDATE", 2),
+        ("orders, stream 84ac0ec1: STREAMING UPDATE", 1),
+    ]
+
+
+def met_daily(table: Path, days: int, **info: Any) -> None:
+    """Each day at 02:10 UTC a DELETE of 90 s, which began before an append of two minutes earlier."""
+    day, first = 24 * 60 * MINUTE, 1_789_956_600_000
+    for number in range(days):
+        at = first + number * day
+        version = 1 + 2 * number
+        commit(
+            table,
+            version,
+            "WRITE",
+            *add("2026-11-18"),
+            read=version - 1,
+            timestamp=at - 2 * MINUTE,
+            isBlindAppend=True,
+        )
+        commit(
+            table,
+            version + 1,
+            "DELETE",
+            *remove("2026-11-18"),
+            read=version - 1,
+            timestamp=at,
+            operationMetrics={"executionTimeMs": "90000"},
+            **info,
+        )
+
+
+def test_it_is_told_when_two_writers_meet_and_what_that_may_cost(table: Path) -> None:
+    met_daily(table, 5, userMetadata="cleaner")
+    result = sluice("explain", "--history", table, "-o", "json")
+    (met,) = json.loads(result.stdout)["collisions"]
+    assert (met["hours"], met["atStakeSeconds"], met["unmeasured"]) == ({"2": 5}, 450.0, 0)
+    shown = sluice("explain", "--history", table, terminal_width=160).stdout
+    row = next(
+        line for line in shown.splitlines() if line.startswith("and unknown: WRITE") or " 02-03 " in line
+    )
+    assert "7m 30s" in row
+    assert "hours are those of the day, in UTC" in " ".join(shown.split())
+
+
+def test_what_a_commit_may_lose_is_counted_once_however_many_it_meets(table: Path) -> None:
+    for version in (1, 2, 3):
+        commit(table, version, "WRITE", *add("2026-11-18"), read=0, isBlindAppend=True)
+    metrics = {"operationMetrics": {"executionTimeMs": "60000"}}
+    commit(table, 4, "DELETE", *remove("2026-11-18"), read=0, userMetadata="cleaner", **metrics)
+    (met,) = history(table).collisions
+    assert (met.met, met.at_stake, sum(met.hours.values())) == (3, 60_000, 1)
+
+
+def test_writers_without_a_name_are_told_how_to_get_one(table: Path) -> None:
+    met_daily(table, 1, engineInfo="Apache-Spark/4.2.0 Delta-Lake/4.4.0")
+    told = " ".join(sluice("explain", "--history", table).stdout.split())
+    assert "--conf spark.databricks.delta.commitInfo.userMetadata=NAME of spark-submit" in told
+    named = json.loads(sluice("explain", "--history", table, "-o", "json").stdout)["writers"]
+    assert not any(writer["named"] for writer in named)
+
+
+def test_nobody_is_told_to_name_what_has_a_name(tmp_path: Path) -> None:
+    commit(tmp_path, 0, "WRITE", METADATA, *add("2026-11-18"), userMetadata="loader")
+    assert "userMetadata" not in sluice("explain", "--history", tmp_path).stdout
 
 
 @pytest.mark.parametrize(

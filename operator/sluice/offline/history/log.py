@@ -44,6 +44,8 @@ class Commit:
     """How long its statement ran by its own metrics, in milliseconds: MERGE, UPDATE and DELETE say so."""
     engine: str = ""
     """What it says of the engine that made it, such as `Apache-Spark/4.2.0 Delta-Lake/4.4.0`."""
+    is_named: bool = True
+    """Whether its writer has a name of its own."""
 
     @property
     def touches(self) -> frozenset[Partition]:
@@ -151,10 +153,11 @@ def _commit(version: int, actions: list[Json], columns: tuple[str, ...]) -> Comm
     app_ids = [action["txn"]["appId"] for action in actions if "txn" in action]
     removed = frozenset(_partition(file, columns) for file in removes)
     added = frozenset(_partition(file, columns) for file in adds)
+    writer = writer_of(info, app_ids)
     return Commit(
         version=version,
         timestamp=int(info.get("inCommitTimestamp") or info.get("timestamp") or 0),
-        writer=writer_of(info, app_ids),
+        writer=writer.name,
         operation=str(info.get("operation") or "unknown"),
         read_version=None if info.get("readVersion") is None else int(info["readVersion"]),
         reads=_reads(info, columns, removed) if version > 0 and (added or removed) else None,
@@ -164,6 +167,7 @@ def _commit(version: int, actions: list[Json], columns: tuple[str, ...]) -> Comm
         metadata=version > 0 and any("metaData" in action or "protocol" in action for action in actions),
         took=_took(info),
         engine=str(info.get("engineInfo") or ""),
+        is_named=writer.is_named,
     )
 
 

@@ -15,6 +15,7 @@ from sluice.offline.history.log import Commit, Log
 
 _MOST_BACK = 100
 """How many earlier commits each one is compared with."""
+_HOUR = 3_600_000
 
 
 class Fate(IntEnum):
@@ -38,6 +39,8 @@ class Writer:
     """Commits that read the whole table by what they said, but touched only some of its partitions."""
     partitions: int = 0
     """The partitions that all its commits together touched."""
+    is_named: bool = True
+    """Whether it has a name of its own. All that have none are one writer here, by their user or engine."""
 
 
 @dataclass
@@ -49,6 +52,12 @@ class Collision:
     close_together: Counter[Fate] = field(default_factory=Counter)
     example: tuple[int, int] | None = None
     """The versions of the last two that met."""
+    hours: Counter[int] = field(default_factory=Counter)
+    """How many met in which hour of the day, in UTC, by when the later one committed."""
+    at_stake: int = 0
+    """For how long the later commits of those that met had run, in milliseconds: had they lost, in vain."""
+    unmeasured: int = 0
+    """How many of these don't say how long they ran."""
 
     @property
     def met(self) -> int:
@@ -85,6 +94,7 @@ def replayed(log: Log, within_seconds: float = 600) -> History:
         if loser.read_version is None:
             found.without_read_version += 1
         beside = 0
+        met_with: set[tuple[str, str]] = set()
         for winner in _before(commits, position, within_seconds * 1000):
             together = loser.read_version is not None and winner.version > loser.read_version
             if not together and winner.writer == loser.writer:
@@ -92,7 +102,10 @@ def replayed(log: Log, within_seconds: float = 600) -> History:
             beside += together
             names = (min(winner.writer, loser.writer), max(winner.writer, loser.writer))
             collision = collisions.setdefault(names, Collision(names))
-            _count(collision, loser, winner, log.partition_columns, together=together)
+            fate = _count(collision, loser, winner, log.partition_columns, together=together)
+            if fate is not Fate.APART and names not in met_with:  # it could lose its work once
+                met_with.add(names)
+                _weigh(collision, loser)
         found.overlapping += beside > 0
         found.overlaps += beside
         found.widest = max(found.widest, beside + 1)
@@ -114,7 +127,7 @@ def _before(commits: Sequence[Commit], position: int, window: float) -> Iterator
 
 def _count(
     collision: Collision, loser: Commit, winner: Commit, columns: tuple[str, ...], *, together: bool
-) -> None:
+) -> Fate:
     if together:
         fate = fate_of(loser, winner, columns)
         collision.side_by_side[fate] += 1
@@ -123,6 +136,16 @@ def _count(
         collision.close_together[fate] += 1
     if fate is not Fate.APART:
         collision.example = (winner.version, loser.version)
+    return fate
+
+
+def _weigh(collision: Collision, loser: Commit) -> None:
+    if loser.timestamp > 0:
+        collision.hours[loser.timestamp // _HOUR % 24] += 1
+    if loser.took is None:
+        collision.unmeasured += 1
+    else:
+        collision.at_stake += loser.took
 
 
 def fate_of(loser: Commit, winner: Commit, columns: tuple[str, ...]) -> Fate:
@@ -145,7 +168,7 @@ def _writers(commits: Sequence[Commit]) -> list[Writer]:
     touched: dict[str, set[object]] = defaultdict(set)
     everywhere = {partition for commit in commits for partition in commit.touches}
     for commit in commits:
-        writer = found.setdefault(commit.writer, Writer(commit.writer))
+        writer = found.setdefault(commit.writer, Writer(commit.writer, is_named=commit.is_named))
         writer.commits += 1
         touched[commit.writer] |= commit.touches
         if commit.reads is not None and commit.reads.is_everything and commit.touches:

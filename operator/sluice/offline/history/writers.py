@@ -3,35 +3,59 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sluice.api import names
 
+_UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22,27}"
 _RUN = re.compile(
-    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22,27}|\d{4}-\d\d-\d\d(?:[T_ ]\d\d(?::?\d\d)*Z?)?"
-    r"|(?<=[\s#/=])\d+\b|\d{3,}",
+    rf"{_UUID}|\d{{4}}-\d\d-\d\d(?:[T_ ]\d\d(?::?\d\d)*Z?)?|(?<=[\s#/=])\d+\b|\d{{3,}}",
     re.IGNORECASE,
 )
+_QUERY = re.compile(rf"({_UUID})(?:/\d+)?", re.IGNORECASE)
+"""The transaction id of a stream: its query's id, and from a statement of each batch that statement's number."""
 _LONGEST = 60
 
 
-def writer_of(info: Mapping[str, Any], app_ids: Sequence[str]) -> str:
+class Who(NamedTuple):
+    name: str
+    is_named: bool
+    """Whether its author, or whatever runs it, gave it a name: an engine or a user is many writers."""
+
+
+def writer_of(info: Mapping[str, Any], app_ids: Sequence[str]) -> Who:
     """Names the writer and the operation: one program often writes in several ways."""
-    return f"{_who(info, app_ids)}: {info.get('operation') or 'unknown'}"
+    name, is_named = _who(info, app_ids)
+    return Who(f"{name}: {info.get('operation') or 'unknown'}", is_named)
 
 
-def _who(info: Mapping[str, Any], app_ids: Sequence[str]) -> str:
+def _who(info: Mapping[str, Any], app_ids: Sequence[str]) -> Who:
     job = info.get("job") or {}
     notebook = info.get("notebook") or {}
+    stream = _stream(info, app_ids)
     named = (
         _of_metadata(info.get("userMetadata")),
         job.get("jobName") or (f"job {job['jobId']}" if job.get("jobId") else None),
         f"notebook {notebook['notebookId']}" if notebook.get("notebookId") else None,
-        f"txn {_without_run(app_ids[0])}" if app_ids else None,
-        info.get("userName"),
-        info.get("engineInfo"),
+        None if stream is not None or not app_ids else f"txn {_without_run(app_ids[0])}",
     )
-    return next((str(name)[:_LONGEST] for name in named if name), "unknown")
+    own = next((str(name)[:_LONGEST] for name in named if name), None)
+    if own is not None or stream is not None:
+        return Who(", ".join(part for part in (own, stream) if part is not None), is_named=True)
+    other = next(
+        (str(info[key])[:_LONGEST] for key in ("userName", "engineInfo") if info.get(key)), "unknown"
+    )
+    return Who(other, is_named=False)
+
+
+def _stream(info: Mapping[str, Any], app_ids: Sequence[str]) -> str | None:
+    """Names a stream by its query's id, which stays the same for as long as its checkpoint does: two streams that have one name,
+    or none, are two writers."""
+    parameters = info.get("operationParameters")
+    told = parameters.get("queryId") if isinstance(parameters, dict) else None
+    found = next((found for found in map(_QUERY.fullmatch, app_ids) if found), None)
+    query = told if isinstance(told, str) and told else found[1] if found else None
+    return None if query is None else f"stream {query[:8]}"
 
 
 def _of_metadata(text: object) -> str | None:
