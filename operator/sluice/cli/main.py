@@ -39,6 +39,7 @@ from sluice.offline.history import LogNotFoundError, read_log, replayed
 from sluice.offline.manifests import STANDARD_INPUT
 from sluice.offline.pairs import Understood, explained
 from sluice.offline.plan import planned
+from sluice.offline.sarif import root_of, sarif_of
 from sluice.offline.workspace import opened
 
 _HELP = (
@@ -230,6 +231,8 @@ def plan(
     outputs.print_troubles(found.troubles)
     if output is PlanFormat.JSON:
         outputs.print_json(answers.plan_json(found))
+    elif output is PlanFormat.SARIF:
+        outputs.print_json(sarif_of(found, root_of(Path.cwd())))
     elif output is PlanFormat.MERMAID:
         outputs.say(plan_mermaid.as_mermaid(found, most=None if everything else plan_mermaid.MOST_TABLES))
     else:

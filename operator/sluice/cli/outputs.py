@@ -71,6 +71,7 @@ class PlanFormat(StrEnum):
     TEXT = "text"
     JSON = "json"
     MERMAID = "mermaid"
+    SARIF = "sarif"
 
 
 def shown(text: str) -> str:

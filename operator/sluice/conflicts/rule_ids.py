@@ -17,3 +17,7 @@ _RULES = (
 )
 _VERDICTS = tuple(verdict.rule for verdict in WITHOUT_A_RULE if verdict.rule not in NO_CONFLICTS)
 RULE_IDS = tuple(dict.fromkeys((*(rule.id for rule in _RULES), *_VERDICTS)))
+SAYS = {verdict.rule: f"{verdict.reason[0].upper()}{verdict.reason[1:]}." for verdict in WITHOUT_A_RULE} | {
+    rule.id: rule.says for rule in reversed(_RULES)
+}
+"""What each rule says, as its first record does where engines have records of their own."""

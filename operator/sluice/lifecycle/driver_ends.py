@@ -22,8 +22,13 @@ _RAISED = re.compile(
 
 _OUT_OF_MEMORY = "OOMKilled"
 """A kubelet's word."""
+_HEAP_FULL = "OutOfMemoryError"
+"""Java's."""
 
 _SIGNALS = {130: "interrupted", 137: "killed", 143: "terminated"}
+
+_ENDS_BY_ITSELF = (None, 0, 1, 130, 143)
+"""Exit codes of a driver that came to its end though Spark had been stopped, or though it had been told to end."""
 
 _QUEUES_AGAIN = (EndingReason.WAITING_FOR_COMPUTE, EndingReason.PAUSE_EXCEEDED)
 """Endings of a start after which its job queues again, as if it had not been granted anything."""
@@ -33,7 +38,10 @@ _MORE_MEMORY = (
     "runtime.driver.memory; in the template of an application it is driver.memory, or for Apache's operator "
     "spark.driver.memory in its sparkConf"
 )
-
+_LARGER_HEAP = (
+    "Java had too little memory, and another attempt has no more: create the job with a higher runtime.driver.memory, or where a "
+    "task failed of it with a higher runtime.executor.memory"
+)
 
 AsTold = Callable[[AttemptException | None], AttemptException | None]
 """Leaves out of an exception what its job may not be told."""
@@ -87,6 +95,14 @@ def _ended_from_outside(seen: Observation, result: RunResult | None, disruption:
     return seen.exit_code != 0 and disruption.may_have_ended(seen.ended_at)
 
 
+def died_meanwhile(seen: Observation, result: RunResult | None) -> bool:
+    """Whether its container says how the driver died, and its result only that Spark was gone: Python may outlive its JVM, and
+    whether it is quick enough to tell that is to change nothing."""
+    if result is None or not result.was_ended_from_outside:
+        return False
+    return seen.detail == _OUT_OF_MEMORY or seen.exit_code not in _ENDS_BY_ITSELF
+
+
 def ended_as(attempt: Attempt, ended: datetime, outcome: Outcome, message: str) -> Attempt:
     return attempt.model_copy(
         update={"ended_at": ended, "outcome": outcome, "message": message[:2048], "progress": None}
@@ -120,15 +136,33 @@ def outcome_of(seen: Observation) -> Outcome:
     return Outcome.KILLED if seen.exit_code in _SIGNALS else Outcome.FAILED
 
 
-def death_of(seen: Observation) -> str:
+def with_advice_on_memory(exception: AttemptException | None) -> AttemptException | None:
+    if exception is None or exception.advice is not None:
+        return exception
+    if exception.class_ != _HEAP_FULL and f"caused by {_HEAP_FULL}" not in exception.message:
+        return exception
+    return exception.model_copy(update={"advice": _LARGER_HEAP})
+
+
+def death_of(seen: Observation, result: RunResult | None = None) -> str:
+    """`result`: that of one that died meanwhile."""
     if seen.exit_code is None:
         return f"the driver left no result: {seen.detail or 'its end was not seen'}"
     signal = _SIGNALS.get(seen.exit_code)
     how = f"was {signal}" if signal else "ended"
     reason = f", {seen.detail}" if seen.detail and seen.detail not in ("Error", "Completed") else ""
-    memory = f": {_MORE_MEMORY}" if seen.detail == _OUT_OF_MEMORY else ""
+    memory = _needs_memory(seen)
     beside = f"; {seen.disruption}" if seen.disruption is not None else ""
-    return f"the driver {how} (exit code {seen.exit_code}{reason}) without a result{memory}{beside}{_last_words(seen.message)}"
+    died = f"the driver {how} (exit code {seen.exit_code}{reason})"
+    if result is not None:
+        return f"{died}{memory}{beside}; its last word is {failure_of(result)!r}"
+    return f"{died} without a result{memory}{beside}{_last_words(seen.message)}"
+
+
+def _needs_memory(seen: Observation) -> str:
+    if seen.detail == _OUT_OF_MEMORY:
+        return f": {_MORE_MEMORY}"
+    return f": {_LARGER_HEAP}" if _HEAP_FULL in (seen.message or "") else ""
 
 
 def _last_words(log: str | None) -> str:

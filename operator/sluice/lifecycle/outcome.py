@@ -21,6 +21,7 @@ from sluice.lifecycle.driver_ends import (
     DELETED,
     AsTold,
     death_of,
+    died_meanwhile,
     ended_as,
     failure_of,
     never_started,
@@ -29,6 +30,7 @@ from sluice.lifecycle.driver_ends import (
     told_to,
     was_told_to_end,
     why_lost,
+    with_advice_on_memory,
 )
 from sluice.lifecycle.logs import LogsSay, versions
 from sluice.lifecycle.strayed import FootprintSaid
@@ -131,16 +133,17 @@ def _ended_by_itself(
 ) -> Attempt:
     if result is not None and logs is not None and logs.of_application and _failed_afterwards(seen, result):
         return _failed_after_its_report(attempt, ended, seen, result, logs, deleted=deleted)
-    if result is not None:
+    if result is not None and not died_meanwhile(seen, result):
         return _from_result(attempt, ended, result, logs)
     if logs is None:
         raise ValueError(f"attempt {attempt.number} left no result, and no log was asked")
     has_succeeded = logs.of_application and seen.exit_code == 0
     outcome = Outcome.SUCCEEDED if has_succeeded else outcome_of(seen)
-    death = "the application ended with exit code 0" if has_succeeded else death_of(seen)
+    death = "the application ended with exit code 0" if has_succeeded else death_of(seen, result)
     death = f"{DELETED}: {death}" if deleted else death
-    return ended_as(attempt, ended, outcome, f"{death}; {logs}").model_copy(
-        update={"commits": logs.commits[:MAX_COMMITS], **_told(result, logs)}
+    commits = _all_commits(result, logs)
+    return ended_as(attempt, ended, outcome, f"{death}; {replace(logs, commits=commits)}").model_copy(
+        update={"commits": commits[:MAX_COMMITS], **_told(result, logs)}
     )
 
 
@@ -251,7 +254,7 @@ def _from_result(attempt: Attempt, ended: datetime, result: RunResult, logs: Log
     update = {
         "commits": commits[:MAX_COMMITS],
         "commits_known": _tells_all(result, logs),
-        "exception": lost_commits.with_advice(result),
+        "exception": with_advice_on_memory(lost_commits.with_advice(result)),
         **_told(result, logs),
     }
     return ended_as(attempt, ended, result.outcome, message).model_copy(update=update)

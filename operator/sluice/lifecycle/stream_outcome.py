@@ -11,6 +11,7 @@ from sluice.lifecycle.driver_ends import (
     DELETED,
     AsTold,
     death_of,
+    died_meanwhile,
     ended_as,
     failure_of,
     never_started,
@@ -19,6 +20,7 @@ from sluice.lifecycle.driver_ends import (
     told_to,
     was_told_to_end,
     why_lost,
+    with_advice_on_memory,
 )
 from sluice.lifecycle.stream_progress import GOES_ON, got_anywhere, in_words, of_attempt, put_together
 
@@ -74,12 +76,14 @@ def closed_stream(
         return never_started(attempt, ended, seen.detail)
     attempt = observed(attempt, seen)
     result = told_to(job, parse(seen.message), as_told)
+    has_died = died_meanwhile(seen, result)
     if result is not None:
+        failure = with_advice_on_memory(source_changes.with_advice(lost_commits.with_advice(result)))
         attempt = attempt.model_copy(
             update={
                 "report": result.report,
                 "names": result.names,
-                "exception": source_changes.with_advice(lost_commits.with_advice(result)),
+                "exception": None if has_died else failure,
             }
         )
     so_far = in_words(of_attempt(progress, attempt.number))
@@ -87,8 +91,8 @@ def closed_stream(
         return _ended_by_us(attempt, ended, seen, progress, so_far)
     if not deleted and (why := why_lost(seen, result)) is not None:
         return ended_as(attempt, ended, Outcome.DRIVER_LOST, f"{why}; {so_far}; {GOES_ON}")
-    if result is None:
-        death = f"{DELETED}: {death_of(seen)}" if deleted else death_of(seen)
+    if result is None or has_died:
+        death = f"{DELETED}: {death_of(seen, result)}" if deleted else death_of(seen, result)
         return ended_as(attempt, ended, outcome_of(seen), f"{death}; {so_far}; {GOES_ON}")
     worked = got_anywhere(of_attempt(progress, attempt.number))
     return _from_result(attempt, ended, result, so_far, deleted=deleted, worked=worked)

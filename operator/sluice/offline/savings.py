@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from sluice.conflicts import Level, Pair, pair_of
+from sluice.conflicts import Level, Pair, Verdict, pair_of
 from sluice.conflicts.cures import BIND_THE_NAME
 from sluice.conflicts.trying import Advice, is_better
 from sluice.offline.advice import Change, changes_of
@@ -32,8 +32,15 @@ class Edge:
     @property
     def what(self) -> str:
         """What happens to one of them: the exception, or the rule's id where there is none."""
-        worst = max(self.pair.first_loses, self.pair.second_loses, key=lambda verdict: verdict.level)
-        return worst.exception or worst.rule
+        return self.worst.exception or self.rule
+
+    @property
+    def rule(self) -> str:
+        return self.worst.rule
+
+    @property
+    def worst(self) -> Verdict:
+        return max(self.pair.first_loses, self.pair.second_loses, key=lambda verdict: verdict.level)
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,14 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from integration.runner.freezing import Freeze
+from integration.runner.freezing import Freeze, wait_for
 from integration.runner.jobs import Document, Driver, at, place, submit
 from integration.runner.streaming import (
     DRIVER_SETTINGS,
@@ -24,6 +25,9 @@ from integration.runner.streaming import (
     running,
     stream_of,
 )
+from sluice.api.job_status import Attempt, Outcome
+from sluice.engines import Observation, Stage
+from sluice.lifecycle.stream_outcome import closed_stream
 
 EACH_SECOND = {"processingTime": "1 second"}
 
@@ -98,6 +102,45 @@ def test_a_driver_that_is_ended_lets_its_batch_come_to_its_end(
     add(spark, table, 3)
     assert run_stream(spark, stream_of(table, checkpoint, **append))["stream"]["batch"] == 1
     assert ids(spark, made) == [1, 2, 3]
+
+
+@pytest.mark.long
+def test_a_driver_whose_python_outlives_its_jvm_has_died_as_its_container_says(
+    table: Path, made: Path, checkpoint: Path, hold: Hold
+) -> None:
+    """A kernel that is out of memory kills the largest process, and the others of a container a moment later."""
+    with hold(stream_of(table, checkpoint, run_key="dies", table={"path": place(made)})) as (driver, _):
+        os.kill(driver.process.pid, signal.SIGKILL)
+        driver.process.communicate(timeout=60)
+        wait_for(lambda: driver.termination_log.stat().st_size > 0, "what its Python leaves")
+    assert driver.result()["exception"]["class"] == "Terminated"
+    ended = ended_as_told(driver, 137, "OOMKilled")
+    assert (ended.outcome, ended.exception) == (Outcome.KILLED, None)
+    assert "(exit code 137, OOMKilled): it needed more memory than its pod may have" in (ended.message or "")
+
+
+@pytest.mark.long
+def test_a_driver_whose_heap_is_full_is_told_how_to_give_it_more(
+    table: Path, made: Path, checkpoint: Path, tmp_path: Path
+) -> None:
+    """Spark works out what is the same for each row before it runs a statement."""
+    text = f"INSERT INTO {at(made)} SELECT id, date, repeat('x', 1500000000) FROM batch"
+    driver = submit(tmp_path, stream_of(table, checkpoint, text, trigger=EACH_SECOND), DRIVER_SETTINGS)
+    driver.process.communicate(timeout=240)
+    ended = ended_as_told(driver, driver.process.returncode, "Error")
+    assert (ended.outcome, ended.exit_code) == (Outcome.FAILED, 1)
+    assert ended.exception is not None
+    assert ended.exception.class_ == "OutOfMemoryError"
+    assert "runtime.driver.memory" in (ended.exception.advice or "")
+
+
+def ended_as_told(driver: Driver, exit_code: int, reason: str) -> Attempt:
+    """What the operator makes of the driver's end, of which its container says this."""
+    left = driver.termination_log.read_text(encoding="utf-8")
+    seen = Observation(Stage.ENDED, exit_code=exit_code, detail=reason, message=left)
+    begun = datetime.now(UTC)
+    attempt = Attempt(number=1, token=1, hash="x", application="a-1", granted_at=begun, started_at=begun)
+    return closed_stream(attempt, seen, None, begun)
 
 
 @pytest.mark.long

@@ -13,6 +13,7 @@ PLACES = {
     "charts/sluice/Chart.yaml": r"^(?:version|appVersion): (.+)$",
     "operator/Containerfile": r"--tag sluice-operator:(\S+) ",
     "docs/install.md": r"\bsluice-operator:([^\s`]+)",
+    "docs/ci/github-plan.yaml": r"/sluice@v(\S+)",
     "tests/e2e/test_images.py": r'"sluice ([^"]+)"',
 }
 HOW_OFTEN = {"charts/sluice/Chart.yaml": 2, "docs/install.md": 4}

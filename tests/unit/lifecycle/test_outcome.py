@@ -400,6 +400,19 @@ def test_of_a_death_only_what_says_something_is_told() -> None:
         assert ("in the template of an application it is driver.memory, or for Apache's" in message) == told
 
 
+def test_a_driver_whose_python_outlived_its_jvm_has_died_as_its_container_says() -> None:
+    gone = {"class": "Terminated", "message": "Spark was shut down from outside: Connection refused"}
+    done = {"number": 1, "state": "Committed", "operation": "WRITE"}
+    told = {"table": "file:/t", "version": 4, "operation": "WRITE"}
+    left = ended_with(137, outcome="Failed", statements=[done | {"commits": [told]}], exception=gone)
+    second = Commit(table="file:/t", version=5, statement=2, operation="WRITE")
+    ended = closed(ATTEMPT, replace(left, detail="OOMKilled"), LogsSay((second,)), BEGUN)
+    assert (ended.outcome, ended.exception, ended.commits_known) == (Outcome.KILLED, None, False)
+    assert [one.version for one in ended.commits] == [4, 5]
+    assert "runtime.driver.memory" in (ended.message or "")
+    assert "Connection refused" in (ended.message or "")
+
+
 def test_a_status_has_room_for_so_many_commits_alone() -> None:
     commits = [{"table": "file:/t", "version": number, "operation": "WRITE"} for number in range(100)]
     statements = [{"number": 1, "state": "Committed", "commits": commits}]

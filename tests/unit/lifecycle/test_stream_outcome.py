@@ -1,10 +1,12 @@
 """What came of an attempt of a stream, and what is known of the stream after it."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from sluice.api.base import Json
 from sluice.api.job_status import (
     Attempt,
     AttemptEnding,
@@ -209,3 +211,64 @@ def test_a_source_whose_rows_were_changed_is_told_with_what_to_do() -> None:
     found = end(failed("DeltaUnsupportedOperationException", "DELTA_SOURCE_TABLE_IGNORE_CHANGES", **BATCH))
     assert found.exception is not None
     assert "skipChangeCommits" in (found.exception.advice or "")
+
+
+SPARK_IS_GONE = {
+    "class": "Terminated",
+    "message": "Spark was shut down from outside: [Errno 111] Connection refused",
+    "statement": 1,
+}
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "detail", "said_of_it"),
+    [
+        (137, "OOMKilled", "it needed more memory than its pod may have"),
+        (1, "OOMKilled", "it needed more memory than its pod may have"),
+        (137, "Error", "the driver was killed (exit code 137)"),
+        (3, "Error", "the driver ended (exit code 3)"),
+    ],
+)
+def test_a_driver_whose_python_outlived_its_jvm_has_died_as_its_container_says(
+    exit_code: int, detail: str, said_of_it: str
+) -> None:
+    left = ended_with(exit_code, outcome="Failed", exception=SPARK_IS_GONE, stream=said(**BATCH))
+    found = end(replace(left, detail=detail))
+    without = end(Observation(Stage.ENDED, exit_code=exit_code, detail=detail))
+    assert (found.outcome, found.exception) == (without.outcome, None), "as if it had not been so quick"
+    assert said_of_it in (found.message or "")
+    assert "Connection refused" in (found.message or "")
+    assert (found.message or "").endswith("batch 17 ended at 10:00:03 UTC; it goes on from its checkpoint")
+
+
+@pytest.mark.parametrize("exit_code", [1, 143])
+def test_a_driver_that_came_to_its_end_though_it_was_told_to_end_says_so_itself(exit_code: int) -> None:
+    found = end(ended_with(exit_code, outcome="Failed", exception=SPARK_IS_GONE, stream=said(**BATCH)))
+    assert (found.outcome, found.exception is not None) == (Outcome.FAILED, True)
+
+
+@pytest.mark.parametrize(
+    "exception",
+    [
+        {
+            "class": "OutOfMemoryError",
+            "message": "Java heap space\nThe statement names /lake/t.",
+            "statement": 1,
+        },
+        {"class": "SparkException", "message": "Job aborted\ncaused by OutOfMemoryError: Java heap space"},
+    ],
+)
+def test_where_java_lacked_memory_the_advice_says_how_to_give_it_more(exception: Json) -> None:
+    found = end(ended_with(1, outcome="Failed", exception=exception, stream=said(**BATCH)))
+    assert found.exception is not None
+    assert "runtime.driver.memory" in (found.exception.advice or "")
+    again = goes_on(stream(found), found, None, found.message or "", NOW)
+    assert isinstance(again, Again)
+    assert "runtime.driver.memory" in (again.change.message or "")
+
+
+def test_a_driver_that_its_jvm_ended_for_want_of_memory_is_told_how_to_give_it_more() -> None:
+    log = "26/11/28 03:30:42 INFO Stage\nTerminating due to java.lang.OutOfMemoryError: Java heap space\n"
+    found = end(Observation(Stage.ENDED, exit_code=3, detail="Error", message=log))
+    assert "Java had too little memory" in (found.message or "")
+    assert "runtime.driver.memory" in (found.message or "")
