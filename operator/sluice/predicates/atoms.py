@@ -75,6 +75,12 @@ def starts_with(column: Column, prefix: str, pattern: Literal) -> Atom:
     return Atom(column, members, complement(members).without_null(), Spelling("LIKE", (pattern,)))
 
 
+def written_as(column: Column, place: Place, pattern: Literal) -> Atom:
+    """`column LIKE pattern`, where the column's text is the pattern for these values."""
+    members = between(*place)
+    return Atom(column, members, complement(members).without_null(), Spelling("LIKE", (pattern,)))
+
+
 def _after_all_with(prefix: str) -> str | None:
     """The least string above all that start with `prefix`; None if there's none."""
     for i in range(len(prefix) - 1, -1, -1):

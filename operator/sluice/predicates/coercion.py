@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 import struct
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from datetime import UTC, timedelta, timezone, tzinfo
 from decimal import Decimal
@@ -53,13 +54,13 @@ def place(  # noqa: PLR0911 - one case a kind
         case Kind.BOOLEAN:
             return _on_booleans(column, literal)
         case Kind.INTEGER:
-            return _on_integers(column, literal)
+            return _on_integers(column, literal, as_text=as_text)
         case Kind.DECIMAL:
             return _on_decimals(column, literal)
         case Kind.FLOATING:
             return _on_floats(column, literal)
         case Kind.DATE:
-            return _on_dates(column, literal)
+            return _on_dates(column, literal, time_zone, as_text=as_text)
         case Kind.TIMESTAMP | Kind.TIMESTAMP_NTZ:
             return _on_timestamps(column, literal, time_zone, as_text=as_text)
         case Kind.OPAQUE:
@@ -88,6 +89,8 @@ def places(
         and not others.issubset(_NATURAL.get(column.type.kind, ()))
     ):
         return Widening(f"{column.name} IN a list of strings and other values is not understood")
+    if column.type.kind is Kind.DATE and LiteralKind.DATE in kinds and len(kinds) > 1 and not strings:
+        return Widening(f"{column.name} IN a list of dates and timestamps is not understood")
     if LiteralKind.DECIMAL in kinds and not _common_decimal_is_exact(column, elements):
         return Widening(f"{column.name} IN a list of decimals and wider numbers may round")
     found: list[Place] = []
@@ -162,10 +165,10 @@ def _on_booleans(column: Column, literal: Literal) -> Place | Widening:
     return _by_cast_of_column(column, literal)
 
 
-def _on_integers(column: Column, literal: Literal) -> Place | Widening:
+def _on_integers(column: Column, literal: Literal, *, as_text: bool) -> Place | Widening:
     value = literal.value
     if isinstance(value, str):
-        number = literals.integer_of(value)
+        number = (literals.integer_of if as_text else literals.spelled_integer)(value)
         limit = 1 << column.type.bits - 1
         if number is not None and -limit <= number < limit:
             return _at(number)
@@ -248,20 +251,56 @@ def float_of(code: int) -> float:
     return number
 
 
-def _on_dates(column: Column, literal: Literal) -> Place | Widening:
+def _on_dates(column: Column, literal: Literal, time_zone: str | None, *, as_text: bool) -> Place | Widening:
     value = literal.value
     if literal.kind is LiteralKind.DATE and isinstance(value, int):
         return _at(value)
     if isinstance(value, str):
-        day = literals.day_of(value)
+        day = (literals.day_of if as_text else literals.spelled_day)(value)
         if day is not None:
             return _at(day)
         if not literals.looks_like_a_date(value):
             raise _nonsense(column, literal)
         return _inexact(column, literal)
-    if literal.kind in (*_NUMBERS, LiteralKind.BOOLEAN):
-        raise _nonsense(column, literal)
-    return _by_cast_of_column(column, literal)
+    if isinstance(value, Moment):
+        return _among_midnights(column, value, literal.kind, time_zone)
+    raise _nonsense(column, literal)
+
+
+_DAY = 86_400_000_000
+
+
+def _among_midnights(
+    column: Column, moment: Moment, kind: LiteralKind, time_zone: str | None
+) -> Place | Widening:
+    """Where a timestamp lies among dates, each of which is cast to its midnight in the session's time zone.
+
+    Where clocks skip midnight, a date is cast to a later time: then nothing is said of that day and of the one that follows.
+    """
+    if kind is LiteralKind.TIMESTAMP_NTZ:
+        return _around(Fraction(moment.wall, _DAY))
+    zone = None if time_zone is None else _zone(time_zone)
+    wall = None if zone is None else _unambiguous_wall(moment, zone)
+    if zone is None or wall is None:
+        return _by_cast_of_column(column, Literal(kind, moment))
+    day = wall // _DAY
+    if any(_unambiguous_wall(Moment(midnight * _DAY), zone) is None for midnight in (day - 1, day)):
+        return _by_cast_of_column(column, Literal(kind, moment))
+    return _around(Fraction(wall, _DAY))
+
+
+def days_written_as(column: Column, text: str, *, is_open: bool) -> Place | Widening:
+    """The days whose text is this, or begins with it if `is_open`."""
+    first_digits = text[:4]
+    if not (first_digits.isascii() and first_digits[:1].isdigit() and first_digits.strip("0")):
+        return Widening(f"{column.name} LIKE '{text[:20]}' may match years before 1 or after 9999")
+    length = len(text) if is_open else None
+    start = literals.EVERY_DAY.start
+    low, high = (
+        start + search(literals.EVERY_DAY, text, key=lambda day: literals.day_text(day)[:length])
+        for search in (bisect_left, bisect_right)
+    )
+    return low, high
 
 
 def _on_timestamps(

@@ -23,6 +23,8 @@ from sluice.predicates.errors import PredicateError
 MAX_DECIMAL_DIGITS = 38
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 _EPOCH = datetime(1970, 1, 1)
+EVERY_DAY = range(1 - _EPOCH_DAY, date.max.toordinal() + 1 - _EPOCH_DAY)
+"""The days of the years 1 to 9999."""
 _SPECIAL_NUMBERS = frozenset({"NaN", "Infinity", "-Infinity"})
 _SPECIAL_TIMES = frozenset({"epoch", "now", "today", "tomorrow", "yesterday"})
 
@@ -70,13 +72,16 @@ NULL = Literal(LiteralKind.NULL, None)
 
 # ----------------------------------------------------------------------------------------------------- text to values
 
-_DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
+_DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})", re.ASCII)
+_SPELLED_DATE = re.compile(r" *(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T].*)?)?)? *", re.ASCII | re.DOTALL)
 _DATE_LIKE = re.compile(r"\s*[+-]?\d{4,7}(-\d{1,2}(-\d{1,2}([ T].*)?)?)?\s*", re.DOTALL)
 _TIME_LIKE = re.compile(r"\s*T?\d{1,2}:\d{1,2}.*", re.DOTALL)
 _MOMENT = re.compile(
     r"(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,6}))?(Z|[+-]\d{2}:\d{2})?)?",
+    re.ASCII,
 )
-_INTEGER = re.compile(r"-?(0|[1-9]\d*)")
+_SPELLED_INTEGER = re.compile(r" *([+-]?\d{1,38}) *", re.ASCII)
+_INTEGER = re.compile(r"-?(0|[1-9]\d*)", re.ASCII)
 _NUMBER_LIKE = re.compile(
     r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?[dfl]?\s*|\s*[+-]?(nan|inf(inity)?)\s*", re.IGNORECASE
 )
@@ -85,10 +90,21 @@ _NUMBER_LIKE = re.compile(
 def day_of(text: str) -> int | None:
     """Days since 1970 for a date as Spark prints one (`2026-11-19`); None for any other spelling."""
     match = _DATE.fullmatch(text)
-    if not match:
-        return None
+    return _day(match) if match else None
+
+
+def spelled_day(text: str) -> int | None:
+    """Days since 1970 for what Spark's cast takes for a date of the years 1 to 9999: `2026-1-9`, `2026-1`, `2026`, `2026-01-09T10`.
+
+    None for the other spellings.
+    """
+    match = _SPELLED_DATE.fullmatch(text)
+    return _day(match) if match else None
+
+
+def _day(match: re.Match[str]) -> int | None:
     try:
-        return date(int(match[1]), int(match[2]), int(match[3])).toordinal() - _EPOCH_DAY
+        return date(*(int(part or 1) for part in match.groups())).toordinal() - _EPOCH_DAY
     except ValueError:
         return None
 
@@ -121,6 +137,12 @@ def integer_of(text: str) -> int | None:
     return (
         int(text) if _INTEGER.fullmatch(text) and text != "-0" and len(text) <= MAX_DECIMAL_DIGITS else None
     )
+
+
+def spelled_integer(text: str) -> int | None:
+    """An integer in the spellings that Spark's casts take, ANSI or not ('05', '+5', ' 5'); None for any other ('5.0', '5e0')."""
+    match = _SPELLED_INTEGER.fullmatch(text)
+    return int(match[1]) if match else None
 
 
 def looks_like_a_date(text: str) -> bool:
@@ -289,7 +311,7 @@ def _cast(literal: Literal, node: exp.Cast) -> Literal | Widening:
 def _converted(literal: Literal, kind: LiteralKind, target: exp.DataType) -> Literal | None:  # noqa: PLR0911 - one case a target
     value = literal.value
     if kind is LiteralKind.INTEGER:
-        number = integer_of(value) if isinstance(value, str) else value
+        number = spelled_integer(value) if isinstance(value, str) else value
         limit = 1 << _INTEGER_BITS[target.this] - 1
         fits = type(number) is int and literal.kind is not LiteralKind.DATE and -limit <= number < limit
         return Literal(kind, number) if fits else None
@@ -301,7 +323,7 @@ def _converted(literal: Literal, kind: LiteralKind, target: exp.DataType) -> Lit
         return literal
     if not isinstance(value, str):
         return None
-    if kind is LiteralKind.DATE and (day := day_of(value)) is not None:
+    if kind is LiteralKind.DATE and (day := spelled_day(value)) is not None:
         return Literal(kind, day)
     if (
         kind in (LiteralKind.TIMESTAMP, LiteralKind.TIMESTAMP_NTZ)

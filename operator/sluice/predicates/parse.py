@@ -236,7 +236,9 @@ class _Reader:
         pattern = self._literal(node.expression)
         if not isinstance(column, Column) or not isinstance(pattern, Literal):
             return None
-        if column.type.kind is not Kind.STRING or not _has_only(node, "this", "expression", "negate"):
+        if column.type.kind not in (Kind.STRING, Kind.DATE) or not _has_only(
+            node, "this", "expression", "negate"
+        ):
             return None
         if pattern.kind is LiteralKind.NULL:
             found: Predicate = atoms.with_null(column, "LIKE")
@@ -245,14 +247,18 @@ class _Reader:
             if prefix is None:
                 return None
             text, is_open = prefix
-            place = coercion.place(column, Literal(LiteralKind.STRING, text), None, as_text=False)
+            if column.type.kind is Kind.DATE:
+                place = coercion.days_written_as(column, text, is_open=is_open)
+            else:
+                place = coercion.place(column, Literal(LiteralKind.STRING, text), None, as_text=False)
             if isinstance(place, Widening):
                 return Anything(place.reason)
-            found = (
-                atoms.starts_with(column, text, pattern)
-                if is_open
-                else atoms.comparison(column, "=", pattern, place)
-            )
+            if column.type.kind is Kind.DATE:
+                found = atoms.written_as(column, place, pattern)
+            elif is_open:
+                found = atoms.starts_with(column, text, pattern)
+            else:
+                found = atoms.comparison(column, "=", pattern, place)
         return Not(found) if node.args.get("negate") else found
 
     def _is(self, node: exp.Expr) -> Predicate | None:

@@ -14,6 +14,7 @@ from functools import reduce
 from sqlglot import exp
 
 from sluice.predicates.columns import Kind
+from sluice.predicates.literals import day_of
 
 KindOf = Callable[[exp.Column], Kind | None]
 
@@ -45,7 +46,7 @@ def _compared(node: exp.Expr, kind_of: KindOf) -> exp.Expr | None:
     if _sort(right) is not None and isinstance(left, exp.Coalesce):
         return _default_compared(node, left, kind_of)
     if isinstance(node, exp.EQ):
-        return _number_as_text(left, right, kind_of) or _date_as_timestamp(left, right, kind_of)
+        return _as_text(left, right, kind_of) or _date_as_timestamp(left, right, kind_of)
     return None
 
 
@@ -110,7 +111,7 @@ def _default_compared(node: exp.Expr, call: exp.Coalesce, kind_of: KindOf) -> ex
 
 
 def _pairs(node: exp.In, kind_of: KindOf) -> exp.Expr | None:
-    """Rewrites (a, b) IN ((1, 'x'), ...): a row is never NULL as a whole, and NULL in a field is not a constant."""
+    """Rewrites (a, b) IN ((1, 'x'), ...): a row is never NULL as a whole, and a NULL in a field equals a NULL."""
     if not isinstance(node.this, exp.Tuple) or not node.expressions or node.args.get("query"):
         return None
     columns = [column.unnest() for column in node.this.expressions]
@@ -119,26 +120,45 @@ def _pairs(node: exp.In, kind_of: KindOf) -> exp.Expr | None:
         values = element.expressions if isinstance(element, exp.Tuple) else []
         if len(values) != len(columns) or not values:
             return None
-        fields = list(zip(columns, values, strict=True))
-        if not all(_is_of_one_sort(column, value, kind_of) for column, value in fields):
+        fields = [_field(column, value, kind_of) for column, value in zip(columns, values, strict=True)]
+        alternatives.append(_all_of([field for field in fields if field is not None]))
+        if None in fields:
             return None
-        alternatives.append(_all_of([_equal(column, value) for column, value in fields]))
     return reduce(lambda a, b: exp.Or(this=a, expression=b), alternatives)
+
+
+def _field(column: exp.Expr, value: exp.Expr, kind_of: KindOf) -> exp.Expr | None:
+    """The field's comparison, if it's the same for each type that the fields of all elements may be brought to."""
+    if not isinstance(column, exp.Column):
+        return None
+    kind = kind_of(column)
+    if isinstance(value, exp.Null) and kind in (Kind.STRING, Kind.INTEGER, Kind.DATE):
+        return exp.Is(this=column.copy(), expression=exp.Null())
+    same = _is_day(value) if kind is Kind.DATE else _is_of_one_sort(column, value, kind_of)
+    return _equal(column, value) if same else None
+
+
+def _is_day(value: exp.Expr) -> bool:
+    """Whether it's a date, or a text, as Spark prints one."""
+    if isinstance(value, exp.Cast) and value.to.is_type(exp.DType.DATE):
+        value = value.this
+    return _sort(value) == _TEXT and day_of(value.name) is not None
 
 
 # ----------------------------------------------------------------------------------------------------------------- casts
 
 
-def _number_as_text(left: exp.Expr, right: exp.Expr, kind_of: KindOf) -> exp.Expr | None:
-    """Rewrites CAST(n AS STRING) = '2': every whole number has one text."""
-    if not isinstance(left, exp.Cast) or not left.to.is_type(exp.DType.TEXT):
+def _as_text(left: exp.Expr, right: exp.Expr, kind_of: KindOf) -> exp.Expr | None:
+    """Rewrites CAST(n AS STRING) = '2' and CAST(date AS STRING) = '2026-11-19': whole numbers and dates have one text each."""
+    if not isinstance(left, exp.Cast) or not left.to.is_type(exp.DType.TEXT) or _sort(right) != _TEXT:
         return None
     column = left.this
-    if not isinstance(column, exp.Column) or kind_of(column) is not Kind.INTEGER:
-        return None
-    if _sort(right) != _TEXT or not _INTEGER.fullmatch(right.name):
-        return None
-    return _equal(column, _whole(right.name))
+    kind = kind_of(column) if isinstance(column, exp.Column) else None
+    if kind is Kind.INTEGER and _INTEGER.fullmatch(right.name):
+        return _equal(column, _whole(right.name))
+    if kind is Kind.DATE and day_of(right.name) is not None:
+        return _equal(column, _date(right.name))
+    return None
 
 
 def _date_as_timestamp(left: exp.Expr, right: exp.Expr, kind_of: KindOf) -> exp.Expr | None:
@@ -149,10 +169,7 @@ def _date_as_timestamp(left: exp.Expr, right: exp.Expr, kind_of: KindOf) -> exp.
         return None
     text = right.this.name if isinstance(right.this, exp.Literal) and right.this.is_string else ""
     midnight = _MIDNIGHT.fullmatch(text)
-    if midnight is None:
-        return None
-    day = exp.Cast(this=exp.Literal.string(midnight.group(1)), to=exp.DataType(this=exp.DType.DATE))
-    return _equal(left, day)
+    return None if midnight is None else _equal(left, _date(midnight.group(1)))
 
 
 # --------------------------------------------------------------------------------------------------------------- helpers
@@ -169,6 +186,10 @@ def _equal(column: exp.Expr, value: exp.Expr) -> exp.Expr:
 
 def _all_of(parts: Sequence[exp.Expr]) -> exp.Expr:
     return reduce(lambda a, b: exp.And(this=a, expression=b), parts)
+
+
+def _date(text: str) -> exp.Expr:
+    return exp.Cast(this=exp.Literal.string(text), to=exp.DataType(this=exp.DType.DATE))
 
 
 def _whole(text: str) -> exp.Expr:

@@ -25,6 +25,16 @@ UNDERSTOOD = [
     ("date = CAST('2026-11-19' AS DATE)", "date = DATE '2026-11-19'"),
     ("date = DATE '2026-11-19' - INTERVAL 1 DAY", "date = DATE '2026-11-18'"),
     ("date = DATE '2026-11-19' + INTERVAL '7' DAYS", "date = DATE '2026-11-26'"),
+    ("date = '2026-1-9'", "date = DATE '2026-01-09'"),
+    ("date >= '2026-2'", "date >= DATE '2026-02-01'"),
+    ("date = DATE '2026-11-19 23:59:59'", "date = DATE '2026-11-19'"),
+    ("date < TIMESTAMP '2026-11-19 00:00:00'", "date <= DATE '2026-11-18'"),
+    ("date < TIMESTAMP '2026-11-19 00:00:00.000001'", "date <= DATE '2026-11-19'"),
+    ("date > TIMESTAMP '2026-11-19 00:00:00+01:00'", "date >= DATE '2026-11-19'"),
+    ("date = TIMESTAMP_NTZ '2026-11-19 12:00:00'", "FALSE"),
+    ("date LIKE '2026-11-1%'", "date >= DATE '2026-11-10' AND date <= DATE '2026-11-19'"),
+    ("date LIKE '2026-11-19'", "date = DATE '2026-11-19'"),
+    ("date LIKE '2026-1-9'", "FALSE"),
     ("date BETWEEN '2026-11-01' AND '2026-11-30'", "date >= DATE '2026-11-01' AND date <= DATE '2026-11-30'"),
     (
         "date NOT BETWEEN '2026-11-01' AND '2026-11-30'",
@@ -63,7 +73,14 @@ UNDERSTOOD = [
     ("coalesce(k, 5) = 5", "k = 5 OR k IS NULL"),
     ("coalesce(k, 5) = 6", "k = 6"),
     ("(k, id) IN ((5, 1), (6, 2))", "(k = 5 AND id = 1) OR (k = 6 AND id = 2)"),
+    (
+        "(date, region) IN ((DATE '2026-11-19', 'eu'), ('2026-11-20', NULL))",
+        "(date = DATE '2026-11-19' AND region = 'eu') OR (date = DATE '2026-11-20' AND region IS NULL)",
+    ),
     ("CAST(k AS STRING) = '-5'", "k = -5"),
+    ("CAST(date AS STRING) = '2026-11-19'", "date = DATE '2026-11-19'"),
+    ("k = '+05'", "k = 5"),
+    ("k = CAST('05' AS INT)", "k = 5"),
     ("date = TIMESTAMP '2026-11-19 00:00:00'", "date = DATE '2026-11-19'"),
     ("ratio = 0.1", "ratio = 0.1D"),
     ("ratio > DOUBLE('NaN')", "ratio > DOUBLE('NaN')"),
@@ -130,7 +147,9 @@ WIDENED = [
     ("flag BETWEEN false AND true = true", "flag BETWEEN FALSE AND TRUE = TRUE: may be true for any row"),
     ("name = 5", "comparing name (varchar(20)) with an integer casts the column"),
     ("k = '5.7'", "'5.7' is not written as Spark prints a int, the type of k"),
-    ("date = '2026-1-9'", "'2026-1-9' is not written as Spark prints a date, the type of date"),
+    ("date = '12026-1-9'", "'12026-1-9' is not written as Spark prints a date, the type of date"),
+    ("date IN (DATE '2026-11-19', TIMESTAMP '2026-11-19 00:00:00')", "date IN a list of dates and timestamps is not understood"),
+    ("date LIKE '0%'", "date LIKE '0' may match years before 1 or after 9999"),
     ("date = DATE 'today'", "the cast of 'today' to a date is not exact"),
     ("id = 1e0", "comparing id (bigint) with a double casts the column"),
     ("wide = 1.5", "comparing wide (decimal(38,0)) with a decimal casts the column"),
@@ -156,6 +175,15 @@ def test_what_is_not_understood_may_be_true_for_any_row_and_says_why(condition: 
 def test_the_understood_part_of_a_conjunction_still_bounds_it() -> None:
     assert shown("date = DATE '2026-11-19' AND my_udf(k)") == "date = DATE '2026-11-19'"
     assert shown("NOT (date <> DATE '2026-11-19' OR my_udf(k))") == "date = DATE '2026-11-19'"
+
+
+def test_a_date_beside_a_timestamp_may_be_anything_where_its_midnight_is_not_known() -> None:
+    condition = "date < TIMESTAMP '2018-11-04 12:00:00'"
+    assert shown(condition, Session("America/New_York", ansi=True)) == "date <= DATE '2018-11-04'"
+    assert (
+        shown(condition, Session("America/Sao_Paulo", ansi=True)) == "TRUE"
+    )  # clocks went from 23:59 to 01:00
+    assert shown(condition, Session(None, ansi=True)) == "TRUE"
 
 
 def test_without_a_time_zone_a_timestamp_may_be_anything() -> None:
