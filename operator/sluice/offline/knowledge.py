@@ -30,10 +30,11 @@ from sluice.tables import (
     wrong_facts_in,
 )
 
-_FACTS = (
+FACTS = (
     *("path", "name", "schema", "partitionColumns", "clusteringColumns", "properties", "identityColumns"),
     *("generatedColumns", "isolationLevel", "dialect", "logStore"),
 )
+_OF_EDITORS = "$schema"
 _BY = "(by --table or --table-path)"
 NO_DELTALAKE = 'reading a table\'s log needs deltalake: pip install ".[tables]" in a checkout'
 
@@ -129,13 +130,13 @@ def knowledge_of(
 
 
 def _add_facts(document: Document, found: Knowledge) -> None:
-    unknown = [name for name in document.body if name not in _FACTS]
+    unknown = [name for name in document.body if name not in (*FACTS, _OF_EDITORS)]
     if unknown:
-        meant = get_close_matches(unknown[0], _FACTS, n=1)
+        meant = get_close_matches(unknown[0], FACTS, n=1)
         line = document.line_of((unknown[0],))
         where = f" (line {line})" if line is not None else ""
         why = f"{unknown[0]}{where} is not a fact about a table" + (
-            f"; did you mean {meant[0]}?" if meant else f"; remove it, or use one of {', '.join(_FACTS)}"
+            f"; did you mean {meant[0]}?" if meant else f"; remove it, or use one of {', '.join(FACTS)}"
         )
         found.troubles.append(Trouble(document.place, f"{why}; these facts are left out"))
         return
