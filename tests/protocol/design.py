@@ -104,6 +104,7 @@ class Design:
     resume_waits: bool = True  # until those for whom it paused have ended, or wait no more
     resume_is_an_attempt: bool = True  # another one, with a token and a driver of its own
     pause_bounded: bool = True
+    begins_in_time: bool = True  # who has not begun by the last quarter of a pause gives way
     checkpoint_stays: bool = True  # its job's, also while that holds no lease
     batch_ids: bool = True  # a table's log knows the batches that are done
 

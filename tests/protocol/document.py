@@ -15,7 +15,9 @@ from protocol.search import CounterExample, Result
 
 PAGE = Path(__file__).parents[2] / "docs" / "protocol.md"
 
-TABLES: dict[str, tuple[Grants | Runs | Pauses, ...]] = {
+Scenario = Grants | Runs | Pauses
+
+TABLES: dict[str, tuple[Scenario, ...]] = {
     "grants": grants.ALL,
     "runs": runs.ALL,
     "pauses": pauses.ALL,
@@ -31,11 +33,15 @@ SCENARIO_HEAD = (
 STEP_HEAD = ("| step | taken out: | breaks | steps |", "| --- | --- | --- | ---: |")
 
 
-def name_cell(model: Grants | Runs | Pauses) -> str:
+def table_of(scenario: Scenario) -> str:
+    return next(name for name, scenarios in TABLES.items() if scenario in scenarios)
+
+
+def name_cell(model: Scenario) -> str:
     return f"| {model.name} |"
 
 
-def scenario_row(model: Grants | Runs | Pauses, result: Result) -> str:
+def scenario_row(model: Scenario, result: Result) -> str:
     """Returns a scenario's row without its duration, which differs in each run."""
     faults = ", ".join(
         f"{count} {fault.replace('_', ' ')}" for fault, count in model.budget._asdict().items() if count

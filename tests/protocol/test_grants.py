@@ -1,33 +1,11 @@
 """What the protocol promises of grants, under every order of steps and faults within the bounds."""
 
-from collections.abc import Callable
-
 import pytest
 
-from protocol import document
+from protocol.conftest import Holds
 from protocol.grants import scenarios
-from protocol.grants.scenarios import Grants
-from protocol.search import Tell, explore
 
 pytestmark = pytest.mark.timeout(600)
-
-
-Holds = Callable[[Grants], None]
-
-
-@pytest.fixture
-def holds(tell: Tell) -> Holds:
-    """The search ends without a counter-example, and has met all the faults that the scenario is named for."""
-
-    def search(model: Grants) -> None:
-        result = explore(model)
-        tell(model.name, result)
-        assert result.counter_example is None, str(result)
-        assert not result.unmet, f"{model.name}: {result.unmet}"
-        table = "long" if model in scenarios.LONG else "grants"
-        document.assert_tells(table, document.scenario_row(model, result))
-
-    return search
 
 
 def test_no_double_grant_survives_a_paused_leader_whose_requests_land_late(holds: Holds) -> None:
@@ -149,10 +127,3 @@ def test_a_redis_that_forgets_while_requests_are_under_way_is_rebuilt_with_all_t
 
 def test_a_release_that_was_decided_on_frees_nothing_that_came_back_with_an_api_server(holds: Holds) -> None:
     holds(scenarios.SEVERAL_API_BACK)
-
-
-@pytest.mark.long
-@pytest.mark.timeout(1800)
-@pytest.mark.parametrize("model", scenarios.LONG, ids=lambda model: model.name)
-def test_the_promises_hold_at_deeper_bounds(model: Grants, holds: Holds) -> None:
-    holds(model)

@@ -1,34 +1,13 @@
 """What the protocol promises of a run and its table, whatever becomes of its drivers."""
 
-from collections.abc import Callable
-
 import pytest
 
-from protocol import document
+from protocol.conftest import Holds
 from protocol.runs import scenarios
 from protocol.runs.invariants import NOTHING_TWICE
-from protocol.runs.scenarios import Runs
 from protocol.search import Tell, explore
 
 pytestmark = pytest.mark.timeout(600)
-
-
-Holds = Callable[[Runs], None]
-
-
-@pytest.fixture
-def holds(tell: Tell) -> Holds:
-    """The search ends without a counter-example, and has met all the faults that the scenario is named for."""
-
-    def search(model: Runs) -> None:
-        result = explore(model)
-        tell(model.name, result)
-        assert result.counter_example is None, str(result)
-        assert not result.unmet, f"{model.name}: {result.unmet}"
-        table = "long" if model in scenarios.LONG else "runs"
-        document.assert_tells(table, document.scenario_row(model, result))
-
-    return search
 
 
 def test_a_zombie_never_commits_after_its_fence_although_its_first_statement_may_match_nothing(
@@ -83,10 +62,3 @@ def test_a_slot_does_not_keep_a_run_key_past_the_logs_clean_up(tell: Tell) -> No
     assert result.counter_example is not None
     assert result.counter_example.invariant == NOTHING_TWICE
     assert any("cleaned up" in step for step in result.counter_example.trace)
-
-
-@pytest.mark.long
-@pytest.mark.timeout(1800)
-@pytest.mark.parametrize("model", scenarios.LONG, ids=lambda model: model.name)
-def test_the_promises_hold_at_deeper_bounds(model: Runs, holds: Holds) -> None:
-    holds(model)

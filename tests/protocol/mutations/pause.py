@@ -5,6 +5,7 @@ from protocol.pauses import scenarios as pauses
 from protocol.pauses.invariants import (
     EACH_BATCH_ONCE,
     HAS_ITS_TURN,
+    HAS_TIME,
     LETS_IT_GO,
     NO_BATCH_BROKEN_OFF,
     NO_DOUBLE_GRANT,
@@ -110,6 +111,15 @@ PAUSE = (
         "a job that hangs keeps the stream from ever going on",
         "is asked to stop, and ends",
         "hangs",
+    ),
+    mutation(
+        pauses.WAITER_SLOW,
+        "begins_in_time",
+        HAS_TIME,
+        "a job begins so late in a pause that it would be ended soon after",
+        "is slow",
+        "the last quarter of its pause",
+        "may go",
     ),
     mutation(
         pauses.COPY,

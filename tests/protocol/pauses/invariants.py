@@ -12,6 +12,7 @@ ONE_CHECKPOINT = "one driver has a checkpoint at a time"
 NOT_UNASKED = "no stream pauses unasked"
 LETS_IT_GO = "a pause lets whom it is for go"
 HAS_ITS_TURN = "a stream has its turn between two pauses"
+HAS_TIME = "who begins within a pause has a quarter of it"
 
 
 def violated(s: State) -> tuple[str, str] | None:

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from protocol.pauses.invariants import LETS_IT_GO, NOT_UNASKED
+from protocol.pauses.invariants import HAS_TIME, LETS_IT_GO, NOT_UNASKED
 from protocol.pauses.state import (
+    ENOUGH,
     STREAM,
     Driver,
     Hand,
@@ -66,7 +67,7 @@ class Operators:
         for who, waiter in enumerate(s.waiters):
             if waiter.phase == "waiting" and waiter.copy and self._has_the_checkpoint(s):
                 yield "refuse", who
-            elif waiter.phase == "waiting" and s.over and who in s.stream.asked:
+            elif waiter.phase == "waiting" and self._gives_way(s, who):
                 yield "give way", who
             elif waiter.phase == "waiting" and not self._in_the_way(s, who):
                 yield "grant", who
@@ -75,6 +76,9 @@ class Operators:
         for who in sorted({lease.who for lease in s.leases}):
             if self._to_release(s, who):
                 yield "release", who
+
+    def _gives_way(self, s: State, who: int) -> bool:
+        return who in s.stream.asked and (s.over or (s.left < ENOUGH and self.design.begins_in_time))
 
     def _with_a_running_stream(self, s: State, driver: Driver) -> Iterator[tuple[str, int]]:
         if not driver.alive:
@@ -196,7 +200,9 @@ class Operators:
         s = s._replace(leases=s.leases | {lease}, tokens=lease.token)
         if who == STREAM:
             stream = s.stream._replace(phase="running", attempt=number, asked=frozenset())
-            s = s._replace(stream=stream, over=False)
+            s = s._replace(stream=stream, left=ENOUGH)
+        elif s.left < ENOUGH and who in s.stream.asked:
+            return s._replace(broken=(HAS_TIME, f"{named(who)} begins in the last quarter"))
         else:
             s = with_waiter(s, who, s.waiters[who]._replace(phase="running", attempt=number))
         if s.driver(who, number) is not None:

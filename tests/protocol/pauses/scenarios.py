@@ -5,7 +5,18 @@ from functools import cached_property
 
 from protocol.pauses import invariants
 from protocol.pauses.operators import Operators
-from protocol.pauses.state import STREAM, Budget, Driver, Lease, Operator, Setting, State, Stream, Waiter
+from protocol.pauses.state import (
+    ENOUGH,
+    STREAM,
+    Budget,
+    Driver,
+    Lease,
+    Operator,
+    Setting,
+    State,
+    Stream,
+    Waiter,
+)
 from protocol.pauses.surroundings import Surroundings
 from protocol.search import Step
 
@@ -24,7 +35,7 @@ class Pauses(Setting):
             leader=0,
             noted=0,
             known=0,
-            over=False,
+            left=ENOUGH,
             budget=self.budget,
         )
 
@@ -60,6 +71,11 @@ WAITER_FAILS = Pauses(
 )
 WAITER_HANGS = Pauses(
     "who waits hangs, and the leader is replaced", waiters="ww", budget=Budget(hangs=1, takeovers=1)
+)
+WAITER_SLOW = Pauses(
+    "one of two that wait is slow, and the leader is replaced",
+    waiters="ww",
+    budget=Budget(slow=1, takeovers=1),
 )
 COPY = Pauses("another stream has its checkpoint", waiters="wc", budget=Budget(takeovers=1))
 

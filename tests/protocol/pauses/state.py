@@ -12,6 +12,9 @@ from protocol.design import DESIGN, Design
 STREAM = -1
 """The number of the stream, beside those that wait."""
 
+ENOUGH, A_QUARTER, NOTHING = 2, 1, 0
+"""What is left of a pause."""
+
 
 class Stream(NamedTuple):
     """The stream's status. Its object's version is what it says: each write changes it."""
@@ -35,7 +38,7 @@ class Driver(NamedTuple):
     attempt: int
     at: str = "between"
     """of a stream: between (two batches) | inside (one) | noting (it is committed, the checkpoint doesn't say so yet);
-    of others: running | hung; of all: terminated"""
+    of others: running | slow | hung; of all: terminated"""
     told: bool = False  # the annotation that asks it to stop
     turn: bool = False  # it has ended a batch, or found nothing to do
     said: str = ""  # its result: Paused | Succeeded | Failed
@@ -75,6 +78,7 @@ class Budget(NamedTuple):
     deaths: int = 0  # of the stream's driver
     failures: int = 0  # of a driver of those that wait
     hangs: int = 0
+    slow: int = 0
     deletions: int = 0  # of who waits
 
 
@@ -102,9 +106,13 @@ class State(NamedTuple):
     leader: int
     noted: int  # batches that the checkpoint tells as done
     known: int  # the last batch that the table's log remembers
-    over: bool  # the stream's maxPause
+    left: int  # of the stream's pause: ENOUGH, A_QUARTER or NOTHING
     budget: Budget
     broken: tuple[str, str] | None = None
+
+    @property
+    def over(self) -> bool:
+        return self.left == NOTHING
 
     @property
     def epoch(self) -> int:

@@ -3,7 +3,17 @@
 from collections.abc import Iterator
 
 from protocol.pauses.invariants import EACH_BATCH_ONCE, HAS_ITS_TURN, NO_BATCH_BROKEN_OFF, UNDER_ITS_LEASE
-from protocol.pauses.state import STREAM, Driver, Setting, State, named, spend, with_driver, with_waiter
+from protocol.pauses.state import (
+    ENOUGH,
+    STREAM,
+    Driver,
+    Setting,
+    State,
+    named,
+    spend,
+    with_driver,
+    with_waiter,
+)
 from protocol.search import Step
 
 
@@ -17,15 +27,20 @@ class Surroundings:
             if driver.alive:
                 yield from self._stream(s, driver) if driver.who == STREAM else self._other(s, driver)
         for who, waiter in enumerate(s.waiters):
-            gives_way_still = s.over and who in s.stream.asked
+            gives_way_still = s.left < ENOUGH and who in s.stream.asked
             if waiter.phase == "backing off" and not gives_way_still:
                 yield Step("clock", f"{named(who)} queues again", _phase(s, who, "waiting"))
             if waiter.phase == "waiting" and s.budget.deletions:
                 after = _phase(spend(s, "deletions"), who, "gone")
                 yield Step("user", f"deletes {named(who)}", after, fault=True)
-        hung = any(one.at == "hung" and one.who in s.stream.asked for one in s.drivers)
-        if s.stream.phase == "paused" and hung and not s.over and self.design.pause_bounded:
-            yield Step("clock", "the stream has paused for as long as it may", s._replace(over=True))
+        lasts = any(one.at in ("slow", "hung") and one.who in s.stream.asked for one in s.drivers)
+        if s.stream.phase == "paused" and lasts and not s.over and self.design.pause_bounded:
+            what = (
+                "is in the last quarter of its pause"
+                if s.left == ENOUGH
+                else "has paused for as long as it may"
+            )
+            yield Step("clock", f"the stream {what}", s._replace(left=s.left - 1))
 
     def _stream(self, s: State, driver: Driver) -> Iterator[Step]:
         who = f"driver {driver.attempt} of the stream"
@@ -64,15 +79,16 @@ class Surroundings:
 
     def _other(self, s: State, driver: Driver) -> Iterator[Step]:
         who = f"driver of {named(driver.who)}"
-        if driver.at == "running":
+        if driver.at in ("running", "slow"):
             yield Step(who, "commits and ends", _ended(s, driver, "Succeeded"))
         if driver.ending:
             yield Step("kubelet", f"stops the {who}", _ended(s, driver, "PauseExceeded"))
         if s.budget.failures and driver.at == "running":
             yield Step(who, "dies", _ended(spend(s, "failures"), driver, "Failed"), fault=True)
-        if s.budget.hangs and driver.at == "running" and driver.who in s.stream.asked:
-            after = with_driver(spend(s, "hangs"), driver._replace(at="hung"))
-            yield Step(who, "hangs", after, fault=True)
+        for fault, at, what in (("hangs", "hung", "hangs"), ("slow", "slow", "is slow")):
+            if getattr(s.budget, fault) and driver.at == "running" and driver.who in s.stream.asked:
+                after = with_driver(spend(s, fault), driver._replace(at=at))
+                yield Step(who, what, after, fault=True)
 
 
 def _ended(s: State, driver: Driver, said: str) -> State:
