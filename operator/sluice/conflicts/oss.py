@@ -393,9 +393,12 @@ def streaming_read(race: Race) -> Ruling | None:
     proofs=(f"{_TOGETHER}::test_an_append_reads_nothing",),
 )
 def blind_append(race: Race) -> Ruling | None:
-    if not race.loser.blind:
+    loser = race.loser
+    if not (
+        loser.blind or all(region.is_empty for region in (loser.reads, loser.reads_files, loser.removes))
+    ):
         return None
-    return Ruling(Level.NEVER, f"{race.loser.operation} reads nothing of the table")
+    return Ruling(Level.NEVER, f"{loser.operation} reads nothing of the table")
 
 
 @rule(
@@ -422,7 +425,12 @@ def changes_no_files(race: Race) -> Ruling | None:
 )
 def disjoint(race: Race) -> Ruling:
     loser, winner = race.loser, race.winner
-    return Ruling(Level.NEVER, f"{winner.operation} touches no partition that {loser.operation} reads")
+    why = f"{winner.operation} touches no partition that {loser.operation} reads"
+    if winner.write_serializable and winner.blind and race.meet(loser.reads, winner.adds):
+        why = f"{winner.operation} is blind, and by the table's isolation level it is in nobody's way"
+    elif not loser.data_change and race.meet(loser.reads_files, winner.adds):
+        why = f"{winner.operation} removes no file that {loser.operation} rewrites, which takes no notice of added ones"
+    return Ruling(Level.NEVER, why)
 
 
 RULES_OF_FILES: tuple[Rule, ...] = (

@@ -19,6 +19,16 @@ def test_an_append_reads_nothing() -> None:
     assert why(p.APPEND, p.DELETE, oss("4.4.0")) == ("blind-append", "Append reads nothing of the table")
 
 
+def test_a_merge_that_only_inserts_and_matches_nothing_reads_nothing() -> None:
+    merge = f"MERGE INTO {{t}} t USING ({p.row(p.A)}) s ON false WHEN NOT MATCHED THEN INSERT *"
+    assert why(merge, p.DELETE, oss("4.4.0")) == ("blind-append", "Merge reads nothing of the table")
+
+
+def test_compaction_takes_no_notice_of_added_files() -> None:
+    told = "Append removes no file that Optimize rewrites, which takes no notice of added ones"
+    assert why(p.OPTIMIZE, p.APPEND, oss("4.4.0")) == ("disjoint", told)
+
+
 def test_vacuum_changes_no_files() -> None:
     assert why(p.DELETE, p.VACUUM, oss("4.4.0")) == ("changes-no-files", "Vacuum changes no files")
 

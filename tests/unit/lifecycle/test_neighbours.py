@@ -65,6 +65,31 @@ def test_nothing_of_who_is_in_the_way_gets_into_the_status_but_that_there_is_som
         assert "uid-of-it" not in text
 
 
+def test_advice_on_who_is_in_the_way_was_tried_and_names_the_job_and_its_statement() -> None:
+    """The rule itself advises nothing; that the waiting job reads all of the table is what its author can change."""
+    orders = TableFacts(
+        columns=Table.of({"id": "int", "date": "date"}, ["date"]),
+        dialect=oss("4.4.0"),
+        log_store=LogStore.SAFE,
+    )
+    waiting, running = (
+        footprint_of(
+            DeltaWriteJobSpec(sql=f"DELETE FROM delta.`/lake/orders` WHERE {condition}"),
+            {},
+            facts={key_of_path("/lake/orders"): orders},
+        )
+        for condition in ("id = 1", "date = DATE '2026-11-19' AND id = 2")
+    )
+    found = conflict_between(waiting, running)
+    assert found is not None
+    one = Blocking(Holder("h", "etl/h", running), found, holds=True)
+    told = Neighbours().as_told(Decision(Waiter("w", "etl/w", waiting, 0, QUEUED, QUEUED), (one,), count=1))
+    advice = told.blocked_by[0].conflict.verdict.advice
+    assert advice is not None
+    assert advice.startswith("etl/w, DELETE: if only some partitions are meant, say which")
+    assert "etl/h" not in advice
+
+
 def test_neighbours_of_its_own_namespace_stay_named_and_all_stay_counted() -> None:
     own, other = Holder("h", "etl/h", NOTHING), Holder("o", "web/o", NOTHING)
     told = Neighbours().as_told(decision(own, other))

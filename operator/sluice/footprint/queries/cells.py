@@ -166,6 +166,10 @@ def _bounded(cell: FromTable, column: Column, reading: Reading) -> Predicate:
         ]
     else:
         found = []
+    if not found and cell.conditions and cell.type is None:
+        return Anything(
+            f"what its source says of {column.name} does not bound where rows land, because the type of its column is not known"
+        )
     return conjunction(found) if found else _unbounded(column)
 
 
