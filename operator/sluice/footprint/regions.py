@@ -31,7 +31,11 @@ def without(region: Region, names: Iterable[str]) -> Region:
     """Returns the region without its bounds on these columns."""
     freed = {name.lower() for name in names}
     boxes = tuple(
-        {axis: side for axis, side in box.items() if region.columns[axis].name.lower() not in freed}
+        {
+            axis: side
+            for axis, side in box.items()
+            if freed.isdisjoint(name.lower() for name in region.columns[axis].names)
+        }
         for box in region.boxes
     )
     return Region(boxes, region.columns, region.reasons)

@@ -128,8 +128,12 @@ def _place(partition: Partition, declared: Sequence[TableFootprint], regions: Se
     met = [region for region in regions if not disjoint(region, there)]
     if not met:
         return _Place.OUTSIDE
-    certain = any(unknown.isdisjoint(axis for box in region.boxes for axis in box) for region in met)
+    certain = any(unknown.isdisjoint(_told_on(region)) for region in met)
     return _Place.INSIDE if certain else _Place.UNKNOWN
+
+
+def _told_on(region: Region) -> set[str]:
+    return {axis for box in region.boxes for named in box for axis in region.columns[named].axes}
 
 
 def _named(partition: Partition) -> str:

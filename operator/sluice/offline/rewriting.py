@@ -261,7 +261,9 @@ def _worth_saying(region: Region, reading: Reading, name: str | None = None) -> 
     if len(text) > _LONGEST or not _says(text, region, reading):
         return None
     if name is not None:
-        text = _qualified(text, name, {column.name.lower() for column in region.columns.values()})
+        text = _qualified(
+            text, name, {name.lower() for column in region.columns.values() for name in column.names}
+        )
     return f"({text})" if " OR " in text else text
 
 

@@ -30,10 +30,12 @@ For those who write footprints:
 - Rows with '' in a string partition column land in the NULL partition (Delta can't tell them apart); `compiled` knows.
 - Confs that change what text means (`spark.sql.legacy.*`, escapedStringLiterals, doubleQuotedIdentifiers):
   don't parse, take `Anything`.
+- Functions and operators over partition columns are understood if they're in the closed list of `functions`: their conditions
+  are sides of computed columns (`computed`), which `disjoint` tries on the values that both sides admit, if these are few.
 - Timestamps are compared only between sessions of one time zone; without a zone they are `Anything`.
 
-Layers: values < columns < literals < coercion < tree < atoms < nnf < region < text; syntax < reasons < scope < plain < parse;
-project beside nnf.
+Layers: values < columns < literals < coercion < tree < atoms < functions < computed < known < region < text;
+syntax < reasons < scope < terms < plain < parse; nnf below region, project beside it.
 Pure: no I/O, no clock, no globals; limits count nodes, so the same text always gives the same answer.
 """
 

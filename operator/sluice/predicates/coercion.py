@@ -375,6 +375,13 @@ def _zone(name: str) -> tzinfo | None:
         return None
 
 
+def wall_in_zone(moment: Moment, time_zone: str) -> int | None:
+    """The wall clock's microseconds at this moment, if clocks in the zone show them exactly once; None if not, or if
+    the zone is not known."""
+    zone = _zone(time_zone)
+    return None if zone is None else _unambiguous_wall(moment, zone)
+
+
 def _unambiguous_wall(moment: Moment, zone: tzinfo) -> int | None:
     """What a clock in `zone` shows at this moment, if it shows that exactly once.
 

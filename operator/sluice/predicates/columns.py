@@ -142,6 +142,16 @@ class Column:
     axis: str = field(compare=False)
 
     @property
+    def axes(self) -> tuple[str, ...]:
+        """The axes of the table's own columns that it's made of."""
+        return (self.axis,)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the table's own columns that it's made of."""
+        return (self.name,)
+
+    @property
     def loses_empty_strings(self) -> bool:
         """Whether '' lands in the NULL partition: a partition's folder can hold neither '' nor Hive's word for NULL."""
         return self.is_partition and self.type.kind in (Kind.STRING, Kind.OPAQUE)

@@ -11,9 +11,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 
 from sqlglot import exp
 
-from sluice.predicates import atoms, coercion, limits
+from sluice.predicates import atoms, coercion, limits, terms
 from sluice.predicates.columns import Column, Kind, Table
+from sluice.predicates.computed import ComputedColumn, on_its_column
 from sluice.predicates.errors import PredicateError
+from sluice.predicates.functions import UnknownValueError, midnight
 from sluice.predicates.literals import Literal, LiteralKind, Widening, from_syntax
 from sluice.predicates.plain import plainly
 from sluice.predicates.reasons import position, reason
@@ -126,7 +128,7 @@ class _Reader:
         return self._is_set(column) if isinstance(column, Column) else None
 
     def _is_set(self, column: Column) -> Predicate | None:
-        return atoms.is_set(column) if column.type.kind is Kind.BOOLEAN else None
+        return on_its_column(atoms.is_set(column)) if column.type.kind is Kind.BOOLEAN else None
 
     def _comparison(self, node: exp.Expr) -> Predicate | None:
         if not _has_only(node, "this", "expression"):
@@ -149,24 +151,28 @@ class _Reader:
             return self._widened(left, literal)
         if _is_condition(left):
             return self._condition_compared(left, operator, literal) if is_grouped else None
-        if isinstance(left, exp.Column):
-            return self._column_compared(left, operator, literal)
+        column = self._column(left)
+        if column is not None:
+            return self._column_compared(left, column, operator, literal)
         other = self._literal(left)
         return _folded(other, operator, literal) if isinstance(other, Literal) else None
 
-    def _column_compared(self, node: exp.Column, operator: str, literal: Literal) -> Predicate:
-        column = self._scope.column(node)
+    def _column_compared(
+        self, node: exp.Expr, column: Column | Widening, operator: str, literal: Literal
+    ) -> Predicate:
         if isinstance(column, Widening):
             return Anything(column.reason)
         if literal.kind is LiteralKind.NULL:
-            return atoms.with_null(column, operator)
+            return on_its_column(atoms.with_null(column, operator))
         try:
-            place = coercion.place(column, literal, self._session.time_zone, as_text=False)
+            place = _midnight(column, literal, self._session) or coercion.place(
+                column, literal, self._session.time_zone, as_text=False
+            )
         except coercion.TypeNonsenseError as error:
             raise PredicateError(str(error), *position(node)) from error
         if isinstance(place, Widening):
             return Anything(place.reason)
-        return atoms.comparison(column, operator, literal, place)
+        return on_its_column(atoms.comparison(column, operator, literal, place))
 
     def _condition_compared(self, node: exp.Expr, operator: str, literal: Literal) -> Predicate | None:
         """Reads `(condition) = true` and its like."""
@@ -182,6 +188,8 @@ class _Reader:
     def _between(self, node: exp.Expr) -> Predicate | None:
         if not _has_only(node, "this", "low", "high"):
             return None
+        if terms.may_be_computed(node.this.unnest()):
+            return None  # Spark may compute the function first, for both comparisons, and leave Delta without them
         low = self._compared(node.this, ">=", node.args["low"])
         high = self._compared(node.this, "<=", node.args["high"])
         return None if low is None or high is None else conjunction([low, high])
@@ -210,7 +218,7 @@ class _Reader:
             return Anything(places.reason)
         has_null = len(values) < len(elements)
         if column.type.kind is not Kind.FLOATING or atoms.FLOAT_ZERO not in places:
-            return atoms.membership(column, elements, places, has_null=has_null)
+            return on_its_column(atoms.membership(column, elements, places, has_null=has_null))
         others = atoms.membership(
             column, elements, [p for p in places if p != atoms.FLOAT_ZERO], has_null=has_null
         )
@@ -241,7 +249,7 @@ class _Reader:
         ):
             return None
         if pattern.kind is LiteralKind.NULL:
-            found: Predicate = atoms.with_null(column, "LIKE")
+            found: Predicate = on_its_column(atoms.with_null(column, "LIKE"))
         else:
             prefix = _prefix(str(pattern.value), escape) if isinstance(pattern.value, str) else None
             if prefix is None:
@@ -254,11 +262,11 @@ class _Reader:
             if isinstance(place, Widening):
                 return Anything(place.reason)
             if column.type.kind is Kind.DATE:
-                found = atoms.written_as(column, place, pattern)
+                found = on_its_column(atoms.written_as(column, place, pattern))
             elif is_open:
-                found = atoms.starts_with(column, text, pattern)
+                found = on_its_column(atoms.starts_with(column, text, pattern))
             else:
-                found = atoms.comparison(column, "=", pattern, place)
+                found = on_its_column(atoms.comparison(column, "=", pattern, place))
         return Not(found) if node.args.get("negate") else found
 
     def _is(self, node: exp.Expr) -> Predicate | None:
@@ -273,9 +281,11 @@ class _Reader:
         return IsTrue(part if truth.this else Not(part))
 
     def _null_test(self, subject: exp.Expr) -> Predicate | None:
-        if isinstance(subject, exp.Column):
-            column = self._scope.column(subject)
-            return Anything(column.reason) if isinstance(column, Widening) else atoms.is_null(column)
+        column = self._column(subject)
+        if isinstance(column, Widening):
+            return Anything(column.reason)
+        if column is not None:
+            return on_its_column(atoms.is_null(column))
         if _is_condition(subject):
             return IsNull(self._predicate(subject))
         literal = self._literal(subject)
@@ -292,12 +302,23 @@ class _Reader:
 
     def _literal(self, node: exp.Expr) -> Literal | Widening | None:
         try:
-            return from_syntax(node)
+            literal = from_syntax(node)
         except PredicateError as error:
             raise PredicateError(error.message, *position(node)) from error
+        if literal is None and terms.may_be_computed(node) and node.find(exp.Column) is None:
+            found = terms.computed(node, self._scope.column, self._session.time_zone)
+            return found if isinstance(found, Literal) else None
+        return literal
 
     def _column(self, node: exp.Expr) -> Column | Widening | None:
-        return self._scope.column(node) if isinstance(node, exp.Column) else None
+        if isinstance(node, exp.Column):
+            return self._scope.column(node)
+        found = (
+            terms.computed(node, self._scope.column, self._session.time_zone)
+            if terms.may_be_computed(node)
+            else None
+        )
+        return found if isinstance(found, Column) else None
 
     # ------------------------------------------------------------------------------------------------- what's not known
 
@@ -341,7 +362,21 @@ _HANDLERS: Mapping[type[exp.Expr], _Handler] = {
     exp.Escape: _Reader._escape,
     exp.Is: _Reader._is,
     exp.Anonymous: _Reader._function,
+    **dict.fromkeys((exp.StartsWith, exp.EndsWith, exp.Contains), _Reader._bare_column),
 }
+
+
+def _midnight(column: Column, literal: Literal, session: Session) -> coercion.Place | None:
+    """The place of a date among the midnights that a function makes of dates, in an unknown time zone."""
+    if session.time_zone is not None or column.type.kind is not Kind.TIMESTAMP:
+        return None
+    if not isinstance(column, ComputedColumn) or literal.kind is not LiteralKind.DATE:
+        return None
+    try:
+        code = midnight(int(str(literal.value)))
+    except UnknownValueError:
+        return None
+    return code, code + 1
 
 
 def _is_condition(node: exp.Expr) -> bool:

@@ -76,8 +76,17 @@ def _without_drawn_together(conjuncts: tuple[Predicate, ...]) -> tuple[Predicate
     return tuple(
         conjunct
         for conjunct in conjuncts
-        if not isinstance(conjunct, Or) or mixed.isdisjoint(map(_meaning, conjunct.parts))
+        if not isinstance(conjunct, Or)
+        or (
+            mixed.isdisjoint(map(_meaning, conjunct.parts))
+            and not (mixed and any(map(_is_computed, leaves(conjunct))))
+        )
     )
+
+
+def _is_computed(leaf: Predicate) -> bool:
+    """Whether it's a condition on a function, which the optimizer may simplify to one that looks like another part."""
+    return isinstance(leaf, Atom) and leaf.spelling.of is not None
 
 
 def _meaning(predicate: Predicate) -> object:

@@ -8,11 +8,14 @@ only make regions meet that wouldn't. So `are_disjoint` may be believed, and a `
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from sluice.predicates import limits
+from sluice.predicates import computed, limits
 from sluice.predicates.atoms import as_stored
 from sluice.predicates.columns import Column
+from sluice.predicates.computed import ComputedColumn
+from sluice.predicates.functions import Value
+from sluice.predicates.known import may_lie, share_no_values
 from sluice.predicates.nnf import All, Any, In, Maybe, Positive, Question, positive
 from sluice.predicates.tree import Predicate
 from sluice.predicates.values import ValueSet, are_disjoint, intersection, union
@@ -33,6 +36,11 @@ class Region:
     """Why the region is wider than the predicate; empty if it's exact."""
 
     @property
+    def computes(self) -> bool:
+        """Whether it says something of computed columns."""
+        return any(type(column) is ComputedColumn for column in self.columns.values())
+
+    @property
     def is_empty(self) -> bool:
         return not self.boxes
 
@@ -45,11 +53,10 @@ class Region:
         boxes = [{a: s for a, s in box.items() if self.columns[a].is_partition} for box in self.boxes]
         return Region(tuple(_merged(boxes)), self.columns, self.reasons)
 
-    def may_hold(self, values: Mapping[str, object]) -> bool:
+    def may_hold(self, values: Mapping[str, Value]) -> bool:
         """Whether a row with these coded values, by axis, may match. For tests and for partitions read from a log."""
         return any(
-            all(axis not in values or side.contains(values[axis]) for axis, side in box.items())  # type: ignore[arg-type]
-            for box in self.boxes
+            all(may_lie(self.columns[axis], side, values) for axis, side in box.items()) for box in self.boxes
         )
 
 
@@ -62,7 +69,10 @@ def disjoint(a: Region, b: Region) -> bool:
                 if opposite is not None and are_disjoint(side, opposite):
                     break
             else:
-                return False
+                if not (a.computes or b.computes) or not share_no_values(
+                    box, other, {**a.columns, **b.columns}
+                ):
+                    return False
     return True
 
 
@@ -126,7 +136,13 @@ class _Builder:
                 return self._all([self.boxes(part) for part in parts])
 
     def _side(self, column: Column, values: ValueSet) -> tuple[Box, ...]:
-        if self._stored:
+        if isinstance(column, ComputedColumn):
+            if self._stored:
+                axis, values = computed.as_stored(column, values)
+                column = replace(column, axis=axis)
+            if not values.is_empty:
+                self.budget.reasons[f"{column.name} is computed only where the partitions are known"] = None
+        elif self._stored:
             values = as_stored(column, values)
         values = column.type.bounded(values)
         if values.is_empty:

@@ -8,6 +8,7 @@ from sluice.predicates import literals
 from sluice.predicates.atoms import starts_with
 from sluice.predicates.coercion import float_code, float_of
 from sluice.predicates.columns import Column, Kind
+from sluice.predicates.computed import ComputedColumn
 from sluice.predicates.literals import Literal, LiteralKind
 from sluice.predicates.region import Region
 from sluice.predicates.values import Code, ValueSet, complement, intersection, successor
@@ -40,7 +41,7 @@ def _grouped(text: str) -> str:
 
 
 def _side(column: Column, values: ValueSet, *, shorten: bool) -> str:
-    name = _name(column)
+    name = named(column)
     if not values.has_values:
         return f"{name} IS NULL"
     domain = column.type.domain
@@ -70,7 +71,7 @@ def _members(column: Column, values: ValueSet, *, shorten: bool) -> str:
     parts: list[str] = []
     if points:
         shown = _listed(column, points, shorten=shorten)
-        parts.append(f"{_name(column)} = {shown}" if len(points) == 1 else f"{_name(column)} IN ({shown})")
+        parts.append(f"{named(column)} = {shown}" if len(points) == 1 else f"{named(column)} IN ({shown})")
     if shorten and len(ranges) > _MANY:
         ranges = [*ranges[:_MANY], f"... ({len(ranges) - _MANY} more)"]
     return " OR ".join([*parts, *ranges])
@@ -108,7 +109,7 @@ def _listed(column: Column, codes: list[Code], *, shorten: bool) -> str:
 
 
 def _range(column: Column, low: Code | None, high: Code | None) -> str:
-    name = _name(column)
+    name = named(column)
     if isinstance(low, str) and isinstance(high, str) and _is_prefix(column, low, high):
         return f"{name} LIKE {quoted(low + '%')}"
     above = None if low is None else _bound(column, low, ">=", ">")
@@ -173,7 +174,7 @@ def literal_text(column: Column, code: Code) -> str:  # noqa: PLR0911 - one case
 def example(column: Column) -> str | None:
     """A condition on the column that says one value, for advice; None if no condition on such a column is understood."""
     literal = _EXAMPLES.get(column.type.kind)
-    return None if literal is None else f"{_name(column)} = {literal}"
+    return None if literal is None else f"{named(column)} = {literal}"
 
 
 _EXAMPLES = {
@@ -210,7 +211,10 @@ def quoted(text: str) -> str:
 _ESCAPES = {"'": "\\'", "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\u0000"}
 
 
-def _name(column: Column) -> str:
+def named(column: Column) -> str:
+    """The column as SQL names it."""
+    if isinstance(column, ComputedColumn):
+        return column.name
     name = column.name
     plain = name.isascii() and name.replace("_", "a").isalnum() and not name[0].isdigit()
     return name if plain and name.lower() not in _LITERALS else "`" + name.replace("`", "``") + "`"

@@ -23,6 +23,8 @@ class Spelling:
 
     operator: str
     literals: tuple[Literal, ...]
+    of: str | None = None
+    """The function of columns that it's a condition on, as it was written."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from itertools import combinations_with_replacement, product
 from hypothesis import HealthCheck, Phase, assume, given, seed, settings
 from hypothesis import strategies as st
 
-from contract.harness import conditions
+from contract.harness import computed, conditions
 from contract.harness.conditions import Cells, Condition, Value, literal
 from contract.harness.layouts import GRID_DATES, GRID_NUMBERS, GRID_REGIONS
 from contract.harness.operations import DYNAMIC, T, merge, sql, write
@@ -21,6 +21,7 @@ from contract.harness.rows import Row, Spec
 
 COMMITTED_SEED = 20261120
 COMMITTED_PAIRS = 520
+DRAWN_WITH_FUNCTIONS = 1500
 DRAWS_OF_EACH_KIND = 3
 
 _DOMAINS: dict[str, tuple[Value, ...]] = {"date": GRID_DATES, "region": GRID_REGIONS, "n": GRID_NUMBERS}
@@ -113,10 +114,17 @@ def _combined(parts: st.SearchStrategy[Condition]) -> st.SearchStrategy[Conditio
 _ON_PARTITIONS = st.recursive(_atoms(), _combined, max_leaves=3)
 
 
+def _on_functions() -> st.SearchStrategy[Condition]:
+    """Two in three of the leaves are functions of columns, and most of these are equalities."""
+    equal = st.sampled_from(list(computed.equalities()))
+    atoms = st.one_of(_atoms(), equal, equal, equal, st.sampled_from(list(computed.all_conditions())))
+    return st.recursive(atoms, _combined, max_leaves=3)
+
+
 @st.composite
-def _conditions(draw: st.DrawFn) -> Condition:
+def _conditions(draw: st.DrawFn, on_partitions: st.SearchStrategy[Condition]) -> Condition:
     """Mostly pinned to partitions, sometimes with a condition on rows beside or against it."""
-    condition = draw(_ON_PARTITIONS)
+    condition = draw(on_partitions)
     rows = draw(st.sampled_from(["none", "and", "and", "or"]))
     if rows == "none":
         return condition
@@ -142,21 +150,24 @@ def _query(partitions: Rows) -> str:
 _ROWS = st.lists(st.sampled_from(_POPULATED), min_size=1, max_size=2, unique=True).map(tuple)
 
 
-def _jobs_of_each_kind() -> dict[str, st.SearchStrategy[_Job]]:
+def _jobs_of_each_kind(
+    on_partitions: st.SearchStrategy[Condition] = _ON_PARTITIONS,
+) -> dict[str, st.SearchStrategy[_Job]]:
+    conditions_on = _conditions(on_partitions)
     return {
         "append": _ROWS.flatmap(_appends),
         "dyn-ow": _ROWS.flatmap(_dynamic_overwrites),
-        "optimize": _ON_PARTITIONS.map(_optimize),
-        "self-read": _conditions().flatmap(_self_reads),
-        "delete": _conditions().flatmap(_deletes),
-        "update": _conditions().flatmap(_updates),
-        "merge": _conditions().flatmap(_merges),
-        "repl-where": _conditions().flatmap(_replacements),
+        "optimize": on_partitions.map(_optimize),
+        "self-read": conditions_on.flatmap(_self_reads),
+        "delete": conditions_on.flatmap(_deletes),
+        "update": conditions_on.flatmap(_updates),
+        "merge": conditions_on.flatmap(_merges),
+        "repl-where": conditions_on.flatmap(_replacements),
     }
 
 
-def _jobs() -> st.SearchStrategy[_Job]:
-    return st.one_of(*_jobs_of_each_kind().values())
+def _jobs(on_partitions: st.SearchStrategy[Condition] = _ON_PARTITIONS) -> st.SearchStrategy[_Job]:
+    return st.one_of(*_jobs_of_each_kind(on_partitions).values())
 
 
 def _appends(rows: Rows) -> st.SearchStrategy[_Job]:
@@ -287,6 +298,23 @@ def _row(name: str, first: _Job, second: _Job) -> Row:
     )
 
 
+def pairs_with_functions(number: int, chosen_seed: int) -> list[Row]:
+    """Pairs of which one job at least speaks of functions of partition columns, from so many drawn from this seed: all
+    that are kept apart by partitions, and half as many of the others."""
+    jobs = _jobs(_on_functions())
+    rows = [
+        _row(f"functions/{chosen_seed}/{place:04}", *pair)
+        for place, pair in enumerate(_drawn(number, chosen_seed, jobs, jobs), start=1)
+        if any(job.condition is not None and computed.calls_a_function(job.condition) for job in pair)
+    ]
+    apart = [row for row in rows if row.partitions == "disjoint"]
+    return [*apart, *[row for row in rows if row.partitions != "disjoint"][: len(apart) // 2]]
+
+
 def rows() -> list[Row]:
     """The pairs of the committed truth."""
     return pairs(COMMITTED_PAIRS, COMMITTED_SEED)
+
+
+def rows_with_functions() -> list[Row]:
+    return pairs_with_functions(DRAWN_WITH_FUNCTIONS, COMMITTED_SEED)

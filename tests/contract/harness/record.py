@@ -40,15 +40,21 @@ def main() -> int:
     parser.add_argument("--out", type=Path, help="JSON lines; default: the committed truth of this version")
     parser.add_argument("--only", nargs="+", default=[""], help="only rows whose id begins so")
     parser.add_argument("--again", action="store_true", help="record also what the file has already")
+    parser.add_argument(
+        "--functions",
+        action="store_true",
+        help="the pairs with functions of partition columns, into their file",
+    )
     parser.add_argument("--lanes", type=int, default=2, help="races side by side in one Spark")
     options = parser.parse_args()
     if not _this_python_has(options.pair):
         return _in_other_python()
-    out: Path = options.out or truth.file_of(options.pair)
+    file_of = truth.file_with_functions_of if options.functions else truth.file_of
+    out: Path = options.out or file_of(options.pair)
     done = {row.id: row for row in _read(out)}
     rows = [
         row
-        for row in questions(options.pair, options.shard)
+        for row in questions(options.pair, options.shard, functions=options.functions)
         if row.id.startswith(tuple(options.only)) and (options.again or row.id not in done)
     ]
     say(f"{len(done)} rows are in {out}, {len(rows)} to record")
@@ -62,10 +68,11 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-def questions(version: str, shard: str = "1/1") -> list[Row]:
-    """All rows that are worth asking of this version, in the order of recording."""
+def questions(version: str, shard: str = "1/1", *, functions: bool = False) -> list[Row]:
+    """All rows that are worth asking of this version, in the order of recording; or those with functions alone."""
     part, parts = (int(number) for number in shard.split("/"))
-    drawn = sorted([*cells.rows(version), *generated.rows()], key=lambda row: _spread(row.id))
+    asked = generated.rows_with_functions() if functions else [*cells.rows(version), *generated.rows()]
+    drawn = sorted(asked, key=lambda row: _spread(row.id))
     first: dict[Kind, Row] = {}
     for row in drawn:
         first.setdefault(kind_of(row), row)

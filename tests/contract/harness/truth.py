@@ -23,16 +23,19 @@ def file_of(version: str) -> Path:
     return FOLDER / f"{version}.jsonl"
 
 
+def file_with_functions_of(version: str) -> Path:
+    """Pairs whose conditions speak of functions of partition columns: a file of their own, recorded later."""
+    return FOLDER / f"functions-{version}.jsonl"
+
+
 VERSIONS = tuple(version for version in RECORDABLE if file_of(version).exists())
 """The versions that some truth has been recorded for."""
 
 
 def recorded(version: str) -> list[Row]:
     """The rows as they were recorded, with their placeholders; none of a version that was never recorded."""
-    file = file_of(version)
-    if not file.exists():
-        return []
-    found = [Row.from_line(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    files = [file for file in (file_of(version), file_with_functions_of(version)) if file.exists()]
+    found = [Row.from_line(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
     return sorted(found, key=lambda row: row.id)
 
 

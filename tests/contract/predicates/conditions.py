@@ -3,6 +3,7 @@
 A condition is `plain` if Spark evaluates it on any row without an error, ANSI or not; the others cast columns.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 
@@ -72,6 +73,8 @@ def _atom(random: Random) -> str:  # noqa: PLR0911 - one kind of atom a line
         )
     if kind < 0.14:
         return random.choice(_CONSTANTS)
+    if column in _COMPUTED and random.random() < _SHARE_COMPUTED:
+        return _on_a_function(random, column)
     if column == "x":
         return f"x {random.choice(['=', '<', '>='])} X'61'"
     if column == "b" and kind < 0.6:
@@ -88,6 +91,57 @@ def _atom(random: Random) -> str:  # noqa: PLR0911 - one kind of atom a line
         negation = random.choice(["", "", "NOT "])
         return f"{column} {negation}BETWEEN {_literal(random, column)} AND {_literal(random, column)}"
     return _membership(random, column)
+
+
+_SHARE_COMPUTED = 0.3
+_COMPUTED: Mapping[str, list[tuple[str, list[str]]]] = {
+    "d": [
+        ("year(d)", ["2026", "2027", "1", "9999", "1969"]),
+        ("month(d)", ["11", "12", "1"]),
+        ("day(d)", ["19", "31"]),
+        ("weekday(d)", ["3", "4"]),
+        ("extract(QUARTER FROM d)", ["4"]),
+        ("date_sub(d, 7)", ["DATE '2026-11-12'", "'2026-11-13'"]),
+        ("trunc(d, 'MM')", ["DATE '2026-11-01'", "DATE '2026-12-01'"]),
+        ("date_trunc('MONTH', d)", ["DATE '2026-11-01'", "TIMESTAMP '2026-12-01 00:00:00'"]),
+        ("last_day(d)", ["DATE '2026-11-30'"]),
+        ("datediff(d, DATE '2026-11-18')", ["0", "1", "-1"]),
+        ("CAST(d AS STRING)", ["'2026-11-19'", "'2027-01-01'"]),
+        ("date_format(d, 'yyyy-MM')", ["'2026-11'", "'0001-01'"]),
+        ("substring(CAST(d AS STRING), 1, 7)", ["'2026-11'", "'9999-12'"]),
+        ("concat(p, '/', d)", ["'eu/2026-11-19'"]),
+    ],
+    "p": [
+        ("upper(p)", ["'A'", "'EU'", "'\u00c9'"]),
+        ("length(p)", ["1", "2", "0"]),
+        ("substring(p, 1, 2)", ["'eu'", "'a'"]),
+        ("left(p, 1)", ["'a'", "'\U0001f600'"]),
+        ("right(p, 2)", ["'bc'", "'eu'"]),
+        ("replace(p, 'e', '')", ["'u'", "''"]),
+        ("coalesce(p, 'none')", ["'none'", "'eu'"]),
+        ("coalesce(length(p), 2)", ["2", "0"]),
+        ("p || p", ["'aa'", "''"]),
+        ("concat(p, k)", ["'a5'", "'51'"]),
+    ],
+    "k": [
+        ("k % 2", ["0", "1", "-1"]),
+        ("pmod(k, 3)", ["0", "2"]),
+        ("k & 4", ["4", "0"]),
+        ("CAST(k AS STRING)", ["'5'", "'-1'"]),
+        ("CAST(k AS BIGINT) * 10", ["50", "-10"]),
+        ("coalesce(k, 5)", ["5", "0"]),
+    ],
+}
+
+
+def _on_a_function(random: Random, column: str) -> str:
+    function, values = random.choice(_COMPUTED[column])
+    kind = random.random()
+    if kind < 0.1:
+        return f"{function} IS {random.choice(['', 'NOT '])}NULL"
+    if kind < 0.3:
+        return f"{function} {random.choice(['', 'NOT '])}IN ({', '.join(values)})"
+    return f"{function} {random.choice(_OPERATORS)} {random.choice(values)}"
 
 
 def _membership(random: Random, column: str) -> str:

@@ -1,0 +1,461 @@
+"""Reads calls and operators over columns from syntax, if all of them are in the closed list of functions that are understood.
+
+sqlglot gives several functions one node, and puts casts of its own around arguments: so a node counts only with the name that
+was written, and with arguments of exactly the types that Spark does not have to cast.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from sluice.predicates import functions
+from sluice.predicates.columns import Column, ColumnType, Kind, parse_type
+from sluice.predicates.computed import Call, ComputedColumn, Expression, Known, Of, value_of
+from sluice.predicates.functions import BIGINT, DATE, INT, STRING, UnknownValueError
+from sluice.predicates.literals import (
+    Literal,
+    LiteralKind,
+    Widening,
+    day_of,
+    day_text,
+    from_syntax,
+    integer_of,
+)
+from sluice.predicates.scope import axis_in_zone
+from sluice.predicates.syntax import CALLED_AMONG, WRITTEN
+from sluice.predicates.text import named, quoted
+
+Resolve = Callable[[exp.Column], Column | Widening]
+
+MAX_PARTS = 32
+"""The most calls, columns and constants in one term."""
+
+_INTEGERS = {
+    exp.DType.TINYINT: "tinyint",
+    exp.DType.SMALLINT: "smallint",
+    exp.DType.INT: "int",
+    exp.DType.BIGINT: "bigint",
+}
+_TARGETS = {**_INTEGERS, exp.DType.TEXT: "string", exp.DType.DATE: "date"}
+_SUFFIXED = {"tinyint": "{}Y", "smallint": "{}S", "int": "{}", "bigint": "{}L"}
+_FIELDS = {
+    **dict.fromkeys(("YEAR", "MONTH", "QUARTER"), ""),
+    **dict.fromkeys(("DAY", "DAYS"), "day"),
+    "WEEK": "weekofyear",
+    "DOY": "dayofyear",
+    "DAYOFWEEK": "dayofweek",
+}
+_FORMAT = re.compile(r"(%Y|%mstrict|%dstrict)([-/_.]?(%Y|%mstrict|%dstrict))*")
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    expression: Expression
+    written: str
+    """As it's shown, and as Spark tells it from other spellings."""
+    means: str
+    """The same for all spellings of one thing."""
+
+
+class _NotUnderstoodError(Exception):
+    """Some part of the node isn't in the list."""
+
+
+def may_be_computed(node: exp.Expr) -> bool:
+    return type(node) in _READERS
+
+
+def computed(
+    node: exp.Expr, resolve: Resolve, time_zone: str | None = None
+) -> ComputedColumn | Literal | None:
+    """What the node computes from partition columns, or from constants alone; None if it isn't understood.
+
+    Raises PredicateError for unknown columns.
+    """
+    try:
+        term = _Reader(resolve, time_zone).term(node)
+    except _NotUnderstoodError:
+        return None
+    bases = tuple(dict.fromkeys(_columns(term.expression)))
+    if not bases:
+        return _constant(term.expression)
+    if not all(base.is_partition for base in bases):
+        return None
+    axis = f"{term.means} {term.expression.type.coding}"
+    if term.expression.type.kind is Kind.TIMESTAMP:
+        axis = axis_in_zone(axis, time_zone)
+    return ComputedColumn(term.written, term.expression.type, True, axis, term.expression, bases)
+
+
+def _columns(expression: Expression) -> list[Column]:
+    match expression:
+        case Of(column):
+            return [column]
+        case Call(_, arguments):
+            return [column for argument in arguments for column in _columns(argument)]
+    return []
+
+
+_LITERALS = {
+    Kind.STRING: LiteralKind.STRING,
+    Kind.INTEGER: LiteralKind.INTEGER,
+    Kind.DATE: LiteralKind.DATE,
+    Kind.BOOLEAN: LiteralKind.BOOLEAN,
+}
+
+
+def _constant(expression: Expression) -> Literal | None:
+    try:
+        value = value_of(expression, {})
+    except UnknownValueError:
+        return None
+    if value is None:
+        return None
+    kind = expression.type.kind
+    return Literal(_LITERALS[kind], bool(value) if kind is Kind.BOOLEAN else value)
+
+
+class _Reader:
+    def __init__(self, resolve: Resolve, time_zone: str | None) -> None:
+        self._resolve = resolve
+        self.time_zone = time_zone
+        self._left = MAX_PARTS
+
+    def term(self, node: exp.Expr) -> _Term:
+        node = node.unnest()
+        self._left -= 1
+        if self._left < 0:
+            raise _NotUnderstoodError
+        if isinstance(node, exp.Column):
+            column = self._resolve(node)
+            if isinstance(column, Widening) or column.type.kind not in _LITERALS:
+                raise _NotUnderstoodError
+            return _Term(Of(column), named(column), column.axis)
+        literal = from_syntax(node)
+        if isinstance(literal, Literal):
+            return _known(literal, node)
+        read = _READERS.get(type(node))
+        if literal is not None or read is None or node.meta.get(CALLED_AMONG):
+            raise _NotUnderstoodError
+        return read(self, node)
+
+    def terms(self, nodes: Sequence[exp.Expr]) -> list[_Term]:
+        return [self.term(node) for node in nodes]
+
+    def call(self, name: str, nodes: Sequence[exp.Expr], form: str | None = None) -> _Term:
+        return _called(name, self.terms(nodes), form)
+
+
+def _called(name: str, terms: Sequence[_Term], form: str | None = None) -> _Term:
+    """The call of the function; a constant text that is a date's is one where a date is wanted, as in Spark.
+
+    `form`: how it's written, with {} for each argument, or another name for it.
+    """
+    types = [term.expression.type for term in terms]
+    found = functions.function(name, types)
+    if found is None:
+        terms = [_as_date(term) for term in terms]
+        types = [term.expression.type for term in terms]
+        found = functions.function(name, types)
+    if found is None:
+        raise _NotUnderstoodError
+    gives = found.gives or max(types, key=lambda type_: type_.bits)
+    form = form or name
+    if "{" not in form:
+        form = f"{form}({', '.join(['{}'] * len(terms))})"
+    call = Call(found, tuple(term.expression for term in terms), gives)
+    means = ", ".join(term.means for term in terms)
+    return _Term(call, form.format(*(term.written for term in terms)), f"{name}({means})")
+
+
+def _as_date(term: _Term) -> _Term:
+    match term.expression:
+        case Known(str(text)) if (day := day_of(text)) is not None:
+            return _Term(Known(day, DATE), term.written, f"{day}:date")
+    return term
+
+
+def _known(literal: Literal, node: exp.Expr) -> _Term:
+    value = literal.value
+    match literal.kind:
+        case LiteralKind.STRING:
+            type_ = STRING
+        case LiteralKind.DATE:
+            type_ = DATE
+        case LiteralKind.INTEGER if isinstance(value, int):
+            type_ = _type_of_integer(value, node)
+        case _:
+            raise _NotUnderstoodError
+    if not isinstance(value, int | str):
+        raise _NotUnderstoodError
+    if isinstance(value, str):
+        written = quoted(value)
+    else:
+        written = f"DATE '{day_text(value)}'" if type_ is DATE else _SUFFIXED[type_.text].format(value)
+    return _Term(Known(value, type_), written, f"{value!r}:{type_.text}")
+
+
+def _type_of_integer(value: int, node: exp.Expr) -> ColumnType:
+    while isinstance(node, exp.Neg | exp.Paren):
+        node = node.this
+    if isinstance(node, exp.Cast):
+        return parse_type(_INTEGERS[node.to.this])
+    if abs(value) == 1 << 31:
+        raise _NotUnderstoodError
+    return INT if abs(value) < 1 << 31 else BIGINT
+
+
+# ------------------------------------------------------------------------------------------------------------------- nodes
+
+
+def _has_only(node: exp.Expr, *known: str) -> bool:
+    return all(
+        name in known or value is None or value is False or value == [] for name, value in node.args.items()
+    )
+
+
+def _as_written(node: exp.Expr) -> str:
+    return str(node.meta.get(WRITTEN, "")).lower()
+
+
+def _plain(
+    name: str, *spellings: str, arguments: Sequence[str] = ("this",)
+) -> Callable[[_Reader, exp.Expr], _Term]:
+    """A node that is one function by several names."""
+
+    def read(reader: _Reader, node: exp.Expr) -> _Term:
+        written = _as_written(node)
+        if written not in (spellings or (name,)) or not _has_only(node, *arguments):
+            raise _NotUnderstoodError
+        given = [_without_own_cast(node.args[key]) for key in arguments if node.args.get(key) is not None]
+        return reader.call(name, given, written)
+
+    return read
+
+
+def _without_own_cast(node: exp.Expr) -> exp.Expr:
+    return (
+        node.this
+        if isinstance(node, exp.TsOrDsToDate | exp.TimeStrToTime) and not _as_written(node)
+        else node
+    )
+
+
+def _operator(name: str, *spellings: str) -> Callable[[_Reader, exp.Expr], _Term]:
+    def read(reader: _Reader, node: exp.Expr) -> _Term:
+        if not _has_only(node, "this", "expression") or _as_written(node) not in ("", *spellings):
+            raise _NotUnderstoodError
+        if node.args.get("expression") is None:
+            return reader.call(name, [node.this], f"({name} {{}})")
+        return reader.call(name, [node.this, node.expression], f"({{}} {name} {{}})")
+
+    return read
+
+
+def _sum(reader: _Reader, node: exp.Expr) -> _Term:
+    """Reads +, whose right side may be days: as a number or as an interval."""
+    adds = isinstance(node, exp.Add)
+    left, right = reader.term(node.this), node.expression
+    if isinstance(right, exp.Interval):
+        unit, amount = right.args.get("unit"), right.this
+        days = integer_of(amount.name) if isinstance(amount, exp.Literal) else None
+        plain = isinstance(unit, exp.Var) and unit.name.upper() in ("DAY", "DAYS")
+        if not plain or days is None or left.expression.type.kind is not Kind.DATE:
+            raise _NotUnderstoodError
+        number = _Term(Known(days, INT), f"INTERVAL {days} DAY", f"{days}:int")
+        return _called(
+            "date_add" if adds else "date_sub", [left, number], "({} + {})" if adds else "({} - {})"
+        )
+    given = [left, reader.term(right)]
+    if left.expression.type.kind is Kind.DATE:
+        return _called("date_add" if adds else "date_sub", given, "({} + {})" if adds else "({} - {})")
+    return _called("+" if adds else "-", given, "({} + {})" if adds else "({} - {})")
+
+
+def _extracted(reader: _Reader, node: exp.Expr) -> _Term:
+    field = node.this.name.upper()
+    if field not in _FIELDS or not isinstance(node.this, exp.Var):
+        raise _NotUnderstoodError
+    return reader.call(_FIELDS[field] or field.lower(), [node.expression], f"extract({field} FROM {{}})")
+
+
+def _shifted(reader: _Reader, node: exp.Expr) -> _Term:
+    """Reads date_add and date_sub: the parser writes the second as the first, of a product with -1."""
+    written = _as_written(node)
+    amount = node.expression
+    if not isinstance(node.args.get("unit"), exp.Var) or node.args["unit"].name != "DAY":
+        raise _NotUnderstoodError
+    if written in ("date_add", "dateadd"):
+        return reader.call("date_add", [node.this, amount], written)
+    opposite = exp.Neg(this=exp.Literal.number(1))
+    if written != "date_sub" or not isinstance(amount, exp.Mul) or amount.expression != opposite:
+        raise _NotUnderstoodError
+    return reader.call("date_sub", [node.this, amount.this], written)
+
+
+def _truncated(reader: _Reader, node: exp.Expr) -> _Term:
+    unit = node.args["unit"]
+    name = (
+        functions.UNITS.get(unit.name.upper()) if isinstance(unit, exp.Literal) and unit.is_string else None
+    )
+    if name is None or _as_written(node) != "trunc" or not _has_only(node, "this", "unit"):
+        raise _NotUnderstoodError
+    day = reader.term(_without_own_cast(node.this))
+    return _called("trunc", [day, _Term(Known(name, STRING), quoted(unit.name), name)])
+
+
+def _truncated_in_zone(reader: _Reader, node: exp.Expr) -> _Term:
+    """Reads date_trunc. In an unknown time zone its midnights can be compared with those of dates alone."""
+    unit = node.args["unit"]
+    name = "day" if unit.name in ("DAY", "DD") else functions.UNITS.get(unit.name)
+    plain = (
+        isinstance(unit, exp.Var) and _as_written(node) == "date_trunc" and _has_only(node, "this", "unit")
+    )
+    if name is None or not plain:
+        raise _NotUnderstoodError
+    given = [reader.term(node.this), _Term(Known(name, STRING), quoted(unit.name), name)]
+    if reader.time_zone is not None:
+        given.append(_Term(Known(reader.time_zone, STRING), "", reader.time_zone))
+    return _called("date_trunc", given, "date_trunc({1}, {0})")
+
+
+def _formatted(reader: _Reader, node: exp.Expr) -> _Term:
+    pattern = node.args["format"]
+    text = pattern.name if isinstance(pattern, exp.Literal) and pattern.is_string else ""
+    shown = text
+    once = all(text.count(token) <= 1 for token in ("%Y", "%m", "%d"))
+    if (
+        _as_written(node) != "date_format"
+        or not once
+        or not _FORMAT.fullmatch(text)
+        or not _has_only(node, "this", "format")
+    ):
+        raise _NotUnderstoodError
+    for token, letters in (("%Y", "yyyy"), ("%mstrict", "MM"), ("%dstrict", "dd")):
+        shown = shown.replace(token, letters)
+    given = [reader.term(_without_own_cast(node.this)), _Term(Known(text, STRING), quoted(shown), text)]
+    return _called("date_format", given)
+
+
+def _as_a_date(reader: _Reader, node: exp.Expr) -> _Term:
+    if _as_written(node) != "to_date" or not _has_only(node, "this", "safe"):
+        raise _NotUnderstoodError
+    return reader.call("date", [node.this], "to_date")
+
+
+def _cast(reader: _Reader, node: exp.Expr) -> _Term:
+    target = node.args["to"]
+    name = _TARGETS.get(target.this) if isinstance(target, exp.DataType) and not target.expressions else None
+    if name is None or not _has_only(node, "this", "to", "safe", "_type"):
+        raise _NotUnderstoodError
+    return reader.call(
+        name, [node.this], f"{'TRY_' * bool(node.args.get('safe'))}CAST({{}} AS {name.upper()})"
+    )
+
+
+def _joined(reader: _Reader, node: exp.Expr) -> _Term:
+    if isinstance(node, exp.DPipe):
+        return _called("concat", _as_texts(reader.terms([node.this, node.expression])), "({} || {})")
+    if _as_written(node) != "concat" or not _has_only(node, "expressions", "safe", "coalesce"):
+        raise _NotUnderstoodError
+    return _called("concat", _as_texts(reader.terms(node.expressions)))
+
+
+def _as_texts(terms: Sequence[_Term]) -> list[_Term]:
+    """What concat makes of its arguments before it joins them."""
+    return [_called("string", [term], "{}") for term in terms]
+
+
+def _defaulted(reader: _Reader, node: exp.Expr) -> _Term:
+    written = _as_written(node)
+    if written not in ("coalesce", "nvl", "ifnull") or not _has_only(node, "this", "expressions"):
+        raise _NotUnderstoodError
+    return reader.call("coalesce", [node.this, *node.expressions], written)
+
+
+def _part_of_text(reader: _Reader, node: exp.Expr) -> _Term:
+    if not _has_only(node, "this", "start", "length"):
+        raise _NotUnderstoodError
+    return reader.call(
+        "substring", [part for key in ("this", "start", "length") if (part := node.args.get(key))]
+    )
+
+
+def _found(reader: _Reader, node: exp.Expr) -> _Term:
+    form = {"instr": "instr", "locate": "locate({1}, {0})"}.get(_as_written(node))
+    if form is None or not _has_only(node, "this", "substr"):
+        raise _NotUnderstoodError
+    return reader.call("instr", [node.this, node.args["substr"]], form)
+
+
+def _trimmed(reader: _Reader, node: exp.Expr) -> _Term:
+    name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(node.args.get("position") or ""), "trim")
+    if not _has_only(node, "this", "position") or _as_written(node) not in ("", name):
+        raise _NotUnderstoodError
+    return reader.call(name, [node.this])
+
+
+_BY_NAME = ("weekday", "pmod")
+
+
+def _by_name(reader: _Reader, node: exp.Expr) -> _Term:
+    name = node.name.lower()
+    if name not in _BY_NAME:
+        raise _NotUnderstoodError
+    return reader.call(name, node.expressions)
+
+
+_READERS: Mapping[type[exp.Expr], Callable[[_Reader, exp.Expr], _Term]] = {
+    exp.Year: _plain("year"),
+    exp.Month: _plain("month"),
+    exp.Quarter: _plain("quarter"),
+    exp.Day: _plain("day"),
+    exp.DayOfMonth: _plain("day", "dayofmonth"),
+    exp.DayOfWeek: _plain("dayofweek"),
+    exp.DayOfYear: _plain("dayofyear"),
+    exp.WeekOfYear: _plain("weekofyear"),
+    exp.Extract: _extracted,
+    exp.UnixDate: _plain("unix_date"),
+    exp.LastDay: _plain("last_day"),
+    exp.AddMonths: _plain("add_months", arguments=("this", "expression")),
+    exp.DateDiff: _plain("datediff", "datediff", "date_diff", arguments=("this", "expression")),
+    exp.TsOrDsAdd: _shifted,
+    exp.TsOrDsToDate: _as_a_date,
+    exp.DateTrunc: _truncated,
+    exp.TimestampTrunc: _truncated_in_zone,
+    exp.TimeToStr: _formatted,
+    exp.Cast: _cast,
+    exp.TryCast: _cast,
+    exp.Upper: _plain("upper", "upper", "ucase"),
+    exp.Lower: _plain("lower", "lower", "lcase"),
+    exp.Length: _plain("length", "length", "len", "char_length", "character_length"),
+    exp.Substring: _part_of_text,
+    exp.Left: _plain("left", arguments=("this", "expression")),
+    exp.Right: _plain("right", arguments=("this", "expression")),
+    exp.Trim: _trimmed,
+    exp.Reverse: _plain("reverse"),
+    exp.Replace: _plain("replace", arguments=("this", "expression", "replacement")),
+    exp.StrPosition: _found,
+    exp.StartsWith: _plain("startswith", arguments=("this", "expression")),
+    exp.EndsWith: _plain("endswith", arguments=("this", "expression")),
+    exp.Contains: _plain("contains", arguments=("this", "expression")),
+    exp.Concat: _joined,
+    exp.DPipe: _joined,
+    exp.Coalesce: _defaulted,
+    exp.Add: _sum,
+    exp.Sub: _sum,
+    exp.Mul: _operator("*"),
+    exp.Mod: _operator("%", "mod"),
+    exp.IntDiv: _operator("div"),
+    exp.BitwiseAnd: _operator("&"),
+    exp.BitwiseOr: _operator("|"),
+    exp.BitwiseXor: _operator("^"),
+    exp.BitwiseNot: _operator("~"),
+    exp.Neg: _operator("-"),
+    exp.Abs: _plain("abs"),
+    exp.Anonymous: _by_name,
+}

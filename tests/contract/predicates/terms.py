@@ -1,0 +1,132 @@
+"""Calls and operators over columns, in every form that is understood, and the values that they are tried on."""
+
+from collections.abc import Iterator, Mapping
+
+COLUMNS: Mapping[str, str] = {
+    **dict.fromkeys("de", "date"),
+    **dict.fromkeys("su", "string"),
+    "y": "tinyint",
+    "n": "int",
+    "l": "bigint",
+}
+
+_DAYS = [
+    *["0001-01-01", "0004-02-29", "0999-12-31", "1000-01-01", "1582-10-04", "1582-10-15"],
+    *["1600-02-29", "1844-12-31", "1900-02-28", "1900-03-01", "1969-12-31", "1970-01-01"],
+    *["1993-08-21", "1994-12-31", "2000-02-29", "2011-12-30", "2016-01-31", "2018-11-04"],
+    *["2020-12-31", "2021-01-03", "2021-01-04", "2024-02-29", "2024-03-31", "2024-04-01"],
+    *["2024-06-30", "2024-07-01", "2024-09-30", "2024-10-01", "2024-12-29", "2024-12-30"],
+    *["2025-01-01", "2026-11-19", "9999-12-30", "9999-12-31"],
+]
+_TEXTS = [
+    *["", " ", "a", "A", "aB", "eu", "eu-west", "EU", " eu ", "  e u\t", "-", "--", "eu-1", "é", "É", "ß"],
+    *["\u0131", "\u03a3", "\U0001f600x", "x\U0001f600", "e\u0301", "\ue000", "5", "-5", "05", "+5", " 5"],
+    *["5.0", "2147483648", "127", "128", "2024-02-29", "2023-02-29", "2024-1-1", "2024", "it's", "a\\b"],
+    *["%", "1234567890123456789012", "true"],
+]
+_NUMBERS = {
+    "y": [-128, -127, -7, -1, 0, 1, 2, 3, 7, 126, 127],
+    "n": [
+        *[-(2**31), -(2**31) + 1, -365, -100, -13, -3, -2, -1, 0, 1, 2, 3, 5, 7, 12, 13, 100, 365, 2024],
+        2**31 - 1,
+    ],
+    "l": [-(2**63), -(2**63) + 1, -(2**31) - 1, -1, 0, 1, 2, 5, 2**31, 2**53 + 1, 2**63 - 1],
+}
+
+
+def rows() -> list[dict[str, str | None]]:
+    """Each value at least once, pairs of them in many combinations, and NULLs."""
+    values = {
+        "d": [*_DAYS, None],
+        "e": [*_DAYS[7:], None],
+        "s": [*_TEXTS, None],
+        "u": [*_TEXTS[:17], None],
+        **{name: [*map(str, numbers), None] for name, numbers in _NUMBERS.items()},
+    }
+    return [{name: column[i % len(column)] for name, column in values.items()} for i in range(300)]
+
+
+def terms() -> list[str]:
+    found = [*_on_days(), *_on_texts(), *_parts_of_texts(), *_on_numbers(), *_casts(), *_nested()]
+    return list(dict.fromkeys(found))
+
+
+def _on_days() -> Iterator[str]:
+    names = "year quarter month day dayofmonth dayofyear dayofweek weekday weekofyear unix_date to_date last_day date"
+    yield from (f"{name}(d)" for name in names.split())
+    for field in ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "DAYS", "DOY", "DAYOFWEEK"):
+        yield f"extract({field} FROM d)"
+    for count in ("0", "1", "-1", "31", "365", "n", "y"):
+        yield from (f"{name}(d, {count})" for name in ("date_add", "date_sub", "dateadd", "add_months"))
+        yield from (f"d + {count}", f"d - {count}")
+    for days in ("INTERVAL 1 DAY", "INTERVAL '3' DAY", "INTERVAL 400 DAYS"):
+        yield from (f"d + {days}", f"d - {days}")
+    for unit in ("YEAR", "yyyy", "yy", "QUARTER", "month", "mm", "MON", "week"):
+        yield from (f"trunc(d, '{unit}')", f"date_trunc('{unit}', d)")
+    yield from ("date_trunc('day', d)", "date_trunc('DD', d)")
+    yield from ("datediff(d, e)", "date_diff(d, e)")
+    yield from ("datediff(d, DATE '2024-01-01')", "datediff(d, '2024-01-01')")
+    for pattern in [
+        "yyyy",
+        "yyyy-MM",
+        "yyyyMM",
+        "yyyy-MM-dd",
+        "yyyyMMdd",
+        "MM",
+        "dd",
+        "MM/dd",
+        "dd.MM.yyyy",
+        "y",
+        "yyyy_MM",
+    ]:
+        yield f"date_format(d, '{pattern}')"
+
+
+def _on_texts() -> Iterator[str]:
+    names = "upper ucase lower lcase length len char_length character_length reverse trim ltrim rtrim"
+    yield from (f"{name}(s)" for name in names.split())
+    yield from (f"trim({side} FROM s)" for side in ("BOTH", "LEADING", "TRAILING"))
+    for part in ("'e'", "'eu'", "''", "u", "'-'"):
+        yield from (f"{name}(s, {part})" for name in ("startswith", "endswith", "contains", "instr"))
+        yield f"locate({part}, s)"
+        yield from (f"replace(s, {part}{by})" for by in ("", ", 'xy'", ", u"))
+    yield from ("concat(s, u)", "concat(s, '-', n)", "concat(d, s)", "s || u", "s || '-' || y")
+    yield from ("concat(y, n, l)", "d || n")
+    for name in ("coalesce", "nvl", "ifnull"):
+        yield from (f"{name}(s, 'x')", f"{name}(n, 5)", f"{name}(y, n)", f"{name}(y, 300)")
+        yield f"{name}(d, DATE '2024-01-01')"
+    yield from ("coalesce(s, u, 'none')", "coalesce(length(s), 7)", "coalesce(d, e)")
+
+
+def _parts_of_texts() -> Iterator[str]:
+    for start in ("0", "1", "2", "-1", "-3", "5", "n"):
+        yield f"substring(s, {start})"
+        yield from (f"substring(s, {start}, {length})" for length in ("0", "1", "2", "3", "-1", "100"))
+    yield from ("substr(s, 1, 2)", "substring(s FROM 1 FOR 2)", "substr(s, -2)")
+    for length in ("-1", "0", "1", "2", "100", "y"):
+        yield from (f"left(s, {length})", f"right(s, {length})")
+
+
+def _on_numbers() -> Iterator[str]:
+    operands = ["n 1", "n n", "y y", "y 1", "y 1Y", "n l", "l 3", "n -2", "7 y"]
+    for left, right in (pair.split() for pair in operands):
+        yield from (f"{left} {operator} {right}" for operator in ("+", "-", "*", "%", "div", "&", "|", "^"))
+        yield from (f"mod({left}, {right})", f"pmod({left}, {right})")
+    yield from ("n % 0", "n div 0", "-n", "-y", "- l", "~n", "~y", "abs(n)", "abs(y)", "abs(l)")
+    yield from ("n + 1 + y", "(n + 1) * 2")
+
+
+def _casts() -> Iterator[str]:
+    for target in ("TINYINT", "SMALLINT", "INT", "BIGINT", "STRING"):
+        for column in ("y", "n", "l", "s"):
+            yield from (f"CAST({column} AS {target})", f"TRY_CAST({column} AS {target})")
+    yield from ("CAST(s AS DATE)", "TRY_CAST(s AS DATE)", "to_date(s)", "date(s)", "int(s)")
+    yield from ("CAST(d AS DATE)", "CAST(d AS STRING)", "string(d)")
+
+
+def _nested() -> Iterator[str]:
+    yield from ("year(d) * 100 + month(d)", "year(date_add(d, 1))", "substring(CAST(d AS STRING), 1, 7)")
+    yield from ("upper(left(s, 2))", "trunc(date_sub(d, 1), 'MM')", "length(trim(s))", "month(d) % 2")
+    yield from ("CAST(year(d) AS STRING)", "concat(year(d), '-', month(d))", "last_day(add_months(d, -1))")
+    yield from ("year(d) - year(e)", "year(CAST(s AS DATE))", "int(left(s, 2))", "concat(upper(s), lower(u))")
+    yield from ("date_add(DATE '2024-02-28', n)", "datediff(DATE '2024-02-28', d)")

@@ -1,0 +1,128 @@
+"""Conditions on functions of partition columns: told apart by what the functions make of the values that are known."""
+
+import pytest
+
+from sluice.predicates import (
+    Region,
+    Session,
+    Table,
+    compiled,
+    disjoint,
+    from_conjuncts,
+    parse,
+    reasons,
+    to_sql,
+)
+
+TABLE = Table.of(
+    {"date": "date", "region": "string", "n": "int", "k": "int", "day": "date"}, ["date", "region", "n"]
+)
+UTC = Session("UTC", ansi=True)
+
+
+def region(condition: str) -> Region:
+    return compiled(parse(condition, TABLE, session=UTC)).on_partitions()
+
+
+APART = [
+    ("month(date) = 2", "date = DATE '2026-03-01'"),
+    ("month(date) = 2", "date BETWEEN '2026-03-01' AND '2026-12-31'"),
+    ("month(date) = 2", "month(date) IN (3, 4)"),
+    ("month(date) = 2", "extract(MONTH FROM date) = 3"),
+    ("month(date) = 2", "date IS NULL"),
+    ("year(date) = 2025", "trunc(date, 'YEAR') = DATE '2026-01-01'"),
+    ("year(date) * 100 + month(date) = 202611", "date IN ('2026-10-31', '2026-12-01')"),
+    ("upper(region) = 'EU'", "region = 'us'"),
+    ("left(region, 2) = 'eu'", "region IN ('us', 'ap')"),
+    ("concat(region, '-', n) = 'eu-1'", "region = 'eu' AND n = 2"),
+    ("region || date = 'eu2026-11-19'", "date = '2026-11-20' AND region = 'eu'"),
+    ("n % 2 = 0", "n IN (1, 3)"),
+    ("NOT contains(region, 'e')", "region = 'eu'"),
+    ("startswith(region, 'eu') IS NOT TRUE", "region = 'eu-west'"),
+    ("length(region) = 2 AND n + 1 = 2", "length(region) = 2 AND n = 2"),
+    ("date_format(date, 'yyyyMM') IS NULL", "dayofweek(date) <> 5 AND date IS NOT NULL"),
+    ("coalesce(length(region), 7) = 7", "region IN ('eu', 'us')"),
+    ("date_format(date, 'yyyy-MM') = '2026-11'", "date = '2026-12-01'"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), APART)
+def test_what_a_function_makes_of_known_values_keeps_apart(one: str, other: str) -> None:
+    assert disjoint(region(one), region(other))
+    assert disjoint(region(other), region(one))
+
+
+MEET = [
+    ("month(date) = 2", "date = DATE '2026-02-28'"),
+    ("month(date) = 2", "date >= DATE '2026-03-01'"),
+    ("concat(region, '-', n) = 'eu-1'", "region = 'eu'"),
+    ("concat(region, n) = 'a'", "concat(region, n) = 'b'"),
+    ("length(region) = 0", "region IS NULL"),
+    ("coalesce(length(region), 5) = 0", "coalesce(length(region), 5) = 5"),
+    ("concat(coalesce(region, 'x'), n) = '1'", "concat(coalesce(region, 'x'), n) = 'x1'"),
+    ("upper(region) = 'x'", "region = 'é'"),
+    ("CAST(region AS DATE) = DATE '2026-11-19'", "region = '2026-11-9'"),
+    ("n + 1 = 5", "n = 2147483647"),
+    ("n % 0 = 1", "n = 5"),
+    ("month(day) = 2", "day = DATE '2026-03-01'"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), MEET)
+def test_what_is_not_known_of_a_function_may_be_anything(one: str, other: str) -> None:
+    assert not disjoint(region(one), region(other))
+    assert not disjoint(region(other), region(one))
+
+
+def test_a_function_that_is_only_computed_says_so() -> None:
+    assert region("month(date) = 2").reasons == (
+        "month(date) is computed only where the partitions are known",
+    )
+    assert region("year(date) = 2026").reasons == ()
+    assert to_sql(region("month(date) = 2 AND n = 1")) == "month(date) = 2 AND n = 1"
+
+
+NOT_IN_THE_LIST = [
+    "initcap(region) = 'Eu'",
+    "year(region) = 2026",
+    "upper(n) = '1'",
+    "date_format(date, 'yy') = '26'",
+    "date_format(date, 'yyyyy') = '02026'",
+    "trunc(date, 'century') = DATE '2026-01-01'",
+    "substring(date, 1, 4) = '2026'",
+    "date_add(date, region) = DATE '2026-01-01'",
+    "date + INTERVAL 1 MONTH = DATE '2026-01-01'",
+    "locate('e', region, 2) = 2",
+    "trim('x' FROM region) = 'eu'",
+    "month(date) BETWEEN 1 AND 3",
+    "year(date) NOT BETWEEN 2025 AND 2026",
+    "db.month(date) = 2",
+    "n / 2 = 1",
+]
+
+
+@pytest.mark.parametrize("condition", NOT_IN_THE_LIST)
+def test_a_function_that_was_not_proved_may_be_anything(condition: str) -> None:
+    assert reasons(parse(condition, TABLE, session=UTC))
+
+
+def test_alternatives_on_functions_are_not_read_alone_where_others_speak_of_rows() -> None:
+    """Spark may find that `n + 0 = 1` is `n = 1`, and draw the two conjuncts together into one that speaks of k."""
+    together = "(n + 0 = 1 OR region = 'eu') AND (n = 1 OR k = 5)"
+    apart = "(n + 0 = 1 OR region = 'eu') AND k = 5"
+    assert compiled(from_conjuncts(parse(together, TABLE, session=UTC), simplified=True)).is_everything
+    assert not compiled(from_conjuncts(parse(apart, TABLE, session=UTC), simplified=True)).is_everything
+
+
+def test_midnights_of_days_are_compared_in_any_time_zone() -> None:
+    for condition, told in (
+        (
+            "date_trunc('MONTH', date) = DATE '2026-02-01'",
+            "date >= DATE '2026-02-01' AND date <= DATE '2026-02-28'",
+        ),
+        ("date_trunc('DAY', date) < DATE '2026-02-01'", "date <= DATE '2026-01-31'"),
+        ("date_trunc('DAY', date) = DATE '2011-12-30'", "TRUE"),
+        ("date_trunc('MONTH', date) = TIMESTAMP '2026-02-01 00:00:00'", "TRUE"),
+        ("date_trunc('MONTH', date) IN ('2026-02-01')", "TRUE"),
+    ):
+        assert to_sql(compiled(parse(condition, TABLE))) == told, condition
