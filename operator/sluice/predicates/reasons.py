@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from sluice.predicates.syntax import SPARK
+from sluice.predicates.written import as_written
 
 _VOLATILE = frozenset(
     {
@@ -65,7 +66,7 @@ def _snippet(node: exp.Expr) -> str:
     size: Sequence[object] = [part for part, _ in zip(node.walk(), range(40), strict=False)]
     if len(size) == 40:
         return f"a {type(node).__name__} expression"
-    text = node.sql(dialect=SPARK, comments=False)
+    text = as_written(node) or node.sql(dialect=SPARK, comments=False)
     return text if len(text) <= 80 else text[:77] + "..."
 
 

@@ -19,6 +19,7 @@ from sluice.predicates import limits
 from sluice.predicates.complaints import place_of, unparsed, untokenized
 from sluice.predicates.errors import PredicateError
 from sluice.predicates.table_queries import spelled_out
+from sluice.predicates.written import note_source
 
 WRITTEN = "written"
 """The key in a node's meta for the name by which a function is called, which the node's class does not tell."""
@@ -84,17 +85,22 @@ def tokens_of(text: str) -> list[Token]:
 
 def statement_in(tokens: Sequence[Token], text: str) -> exp.Expr:
     """The tree of a statement whose tokens are within `limits.excess`. Nodes know their places in the text."""
-    return _only("statement", lambda parser: parser.parse(spelled_out(tokens), text), tokens)
+    return _only("statement", lambda parser: parser.parse(spelled_out(tokens), text), tokens, text)
 
 
 def condition_among(tokens: Sequence[Token], text: str) -> exp.Expr:
     """The tree of a condition; otherwise like `statement_in`."""
     return _only(
-        "condition", lambda parser: parser.parse_into(exp.Condition, spelled_out(tokens), text), tokens
+        "condition",
+        lambda parser: parser.parse_into(exp.Condition, spelled_out(tokens), text),
+        tokens,
+        text,
     )
 
 
-def _only(what: str, parse: Callable[[Parser], list[exp.Expr | None]], tokens: Sequence[Token]) -> exp.Expr:
+def _only(
+    what: str, parse: Callable[[Parser], list[exp.Expr | None]], tokens: Sequence[Token], text: str
+) -> exp.Expr:
     try:
         found = parse(SPARK.parser())
     except ParseError as error:
@@ -113,6 +119,7 @@ def _only(what: str, parse: Callable[[Parser], list[exp.Expr | None]], tokens: S
         raise PredicateError(f"the {what} is empty", *place_of(tokens))
     if len(found) != 1 or found[0] is None:
         raise PredicateError(f"this is more than one {what}: write only one", *place_of(tokens))
+    note_source(found[0], tokens, text)
     _tell_of_calls(found[0], tokens)
     _show_pipes(found[0], tokens)
     return found[0]

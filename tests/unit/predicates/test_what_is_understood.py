@@ -152,10 +152,11 @@ WIDENED = [
     ("EXISTS (SELECT 1 FROM late WHERE late.x = date)", "a subquery: may be true for any row"),
     ("k = small", "k = small: may be true for any row"),
     ("t.date = s.date", "s.date is a column of another table and bounds nothing here"),
+    ("date = date_sub(date,  k)", "date = date_sub(date, k): may be true for any row"),
     ("name LIKE 'a%b'", "name LIKE 'a%b': may be true for any row"),
     ("name RLIKE '^a'", "name RLIKE '^a': may be true for any row"),
-    ("name LIKE 'a%' = true", "name LIKE 'a%' = TRUE: may be true for any row"),
-    ("true = name LIKE 'a%'", "TRUE = name LIKE 'a%': may be true for any row"),
+    ("name LIKE 'a%' = true", "name LIKE 'a%' = true: may be true for any row"),
+    ("true = name LIKE 'a%'", "true = name LIKE 'a%': may be true for any row"),
     ("flag BETWEEN false AND true = true", "flag BETWEEN FALSE AND TRUE = TRUE: may be true for any row"),
     ("name = 5", "comparing name (varchar(20)) with an integer casts the column"),
     ("k = '5.7'", "'5.7' is not written as Spark prints a int, the type of k"),
@@ -182,6 +183,21 @@ def test_what_is_not_understood_may_be_true_for_any_row_and_says_why(condition: 
         predicate = parse(spelled, EVENTS, session=UTC, names=["t"], others=["s"])
         assert reasons(predicate) == (reason,)
         assert shown(spelled) == "TRUE"
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "k = 1 AND {}",
+        "{} AND (k = 1)",
+        "k = 1 AND (name = 'a' OR {} OR k = 3) AND k = 2",
+        "NOT ({} AND k = 1)",
+    ],
+)
+def test_what_is_not_understood_is_told_as_it_is_written_whatever_stands_beside_it(condition: str) -> None:
+    for written in ("date = date_sub(date, k)", "3 - k = coalesce(small, (1))", "date_add(date, k) > date"):
+        predicate = parse(condition.format(written), EVENTS, session=UTC)
+        assert reasons(predicate) == (f"{written}: may be true for any row",)
 
 
 def test_the_understood_part_of_a_conjunction_still_bounds_it() -> None:

@@ -1,0 +1,127 @@
+"""A condition as its author wrote it: trees that are written out again spell functions otherwise (`date_sub(d, 3)` as
+`DATE_ADD(d, 3 * -1)`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from sqlglot import Token, TokenType, exp
+
+_SOURCE = "source"
+_ENDS = frozenset(
+    {
+        "AND",
+        "OR",
+        "WHERE",
+        "ON",
+        "HAVING",
+        "WHEN",
+        "THEN",
+        "ELSE",
+        "END",
+        "GROUP",
+        "ORDER",
+        "LIMIT",
+        "UNION",
+        ";",
+    }
+)
+"""Words before and after a condition. Commas are none: they stand within its calls and lists."""
+_NO_CALLS = _ENDS | {"NOT", "IN", "AS", "USING", "SELECT", "BY"}
+"""Words before a bracket that opens no call."""
+
+
+@dataclass(frozen=True)
+class _Source:
+    tokens: Sequence[Token]
+    text: str
+
+    @cached_property
+    def starts(self) -> dict[int, int]:
+        """Positions of tokens by where they begin."""
+        return {token.start: number for number, token in enumerate(self.tokens)}
+
+    @cached_property
+    def ends(self) -> dict[int, int]:
+        return {token.end: number for number, token in enumerate(self.tokens)}
+
+    def __deepcopy__(self, memo: object) -> _Source:
+        return self
+
+
+def note_source(tree: exp.Expr, tokens: Sequence[Token], text: str) -> None:
+    tree.meta[_SOURCE] = _Source(tokens, text)
+
+
+def as_written(node: exp.Expr) -> str | None:
+    """The text of a condition that AND or OR may join to others, on one line; None where it can't be told: BETWEEN and CASE have
+    words in them that end other conditions."""
+    source = node.root().meta.get(_SOURCE)
+    places = [identifier.meta for identifier in node.find_all(exp.Identifier) if "start" in identifier.meta]
+    if not isinstance(source, _Source) or not places or node.find(exp.Between, exp.Case) is not None:
+        return None
+    first, last = min(one["start"] for one in places), max(one["end"] for one in places)
+    tokens = source.tokens
+    if first not in source.starts or last not in source.ends:
+        return None
+    span = _grown(tokens, source.starts[first], source.ends[last])
+    if span is None:
+        return None
+    text = source.text[tokens[span[0]].start : tokens[span[1]].end + 1]
+    return None if "--" in text or "/*" in text else " ".join(text.split())
+
+
+def _grown(tokens: Sequence[Token], start: int, end: int) -> tuple[int, int] | None:
+    """The span grown on both sides up to where the condition ends, with the calls that it began in."""
+    opened, closed = _unmatched(tokens[start : end + 1])
+    depth = 0
+    while start > 0:
+        before = tokens[start - 1]
+        if depth == 0 and closed == 0 and before.text.upper() in _ENDS:
+            break
+        if depth == 0 and before.token_type is TokenType.L_PAREN:
+            if closed:
+                closed -= 1
+            elif start >= 2 and _is_call(tokens[start - 2]):
+                opened += 1
+            else:
+                break
+        else:
+            depth -= _depth(before)
+        start -= 1
+    depth = 0
+    while end + 1 < len(tokens):
+        after = tokens[end + 1]
+        if depth == 0 and opened == 0 and after.text.upper() in _ENDS:
+            break
+        if depth == 0 and after.token_type is TokenType.R_PAREN:
+            if not opened:
+                break
+            opened -= 1
+        else:
+            depth += _depth(after)
+        end += 1
+    return None if opened or closed else (start, end)
+
+
+def _unmatched(tokens: Sequence[Token]) -> tuple[int, int]:
+    """The brackets that are opened here and not closed, and those that are closed and were not opened."""
+    opened = closed = 0
+    for token in tokens:
+        step = _depth(token)
+        if step < 0 and opened == 0:
+            closed += 1
+        else:
+            opened += step
+    return opened, closed
+
+
+def _depth(token: Token) -> int:
+    return (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
+
+
+def _is_call(token: Token) -> bool:
+    word = token.text.upper()
+    return word not in _NO_CALLS and word.replace("_", "a").isalnum()
