@@ -149,8 +149,10 @@ def is_better(changed: Pair, before: Pair) -> bool:
 
 
 def _judged(jobs: Jobs, steps: Sequence[_Step]) -> Pair:
-    then = _done(jobs, steps)
-    return Pair(OTHER_TABLES, OTHER_TABLES) if _NOWHERE in then else pair_of(*then)
+    first, second = _done(jobs, steps)
+    if not (first.tables and second.tables):  # one of them doesn't run meanwhile
+        return Pair(OTHER_TABLES, OTHER_TABLES)
+    return pair_of(first, second)
 
 
 def _done(jobs: Jobs, steps: Sequence[_Step]) -> Jobs:

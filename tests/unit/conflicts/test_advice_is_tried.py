@@ -148,3 +148,16 @@ def test_what_a_rule_advises_is_tried_as_well(book: Rulebook, rule: Rule) -> Non
     advised = book.verdict(rule.example).advice
     given = [one.words for one in tried(*book.jobs(rule.example))]
     assert advised is None or any(advised.startswith(words) or words.startswith(WAYS) for words in given)
+
+
+def test_where_one_runs_alone_and_the_engine_is_unknown_both_can_be_advised() -> None:
+    """Both verdicts advise something else, and one of the two jobs is no longer there to be changed."""
+    unknown = replace(PARTITIONED, dialect=None)
+    append, alter = (
+        Work(sql).footprint(unknown, "", frozenset())
+        for sql in (
+            f"INSERT INTO {T} VALUES (1, DATE '2026-03-03', 2)",
+            f"ALTER TABLE {T} ADD COLUMNS (x INT)",
+        )
+    )
+    assert [(one.whose, one.clause) for one in tried(append, alter)] == [(1, "ALTER")]
