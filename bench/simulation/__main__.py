@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from time import perf_counter
 
-from sluice.cli.simulate_text import lasting
+from sluice.cli.durations import lasting
 from sluice.offline.simulation import Simulation, simulated
 from sluice.offline.simulation.generated import SHAPES, generated
 from sluice.offline.simulation.queued import queued
