@@ -111,7 +111,7 @@ def _default_compared(node: exp.Expr, call: exp.Coalesce, kind_of: KindOf) -> ex
 
 
 def _pairs(node: exp.In, kind_of: KindOf) -> exp.Expr | None:
-    """Rewrites (a, b) IN ((1, 'x'), ...): a row is never NULL as a whole, and a NULL in a field equals a NULL."""
+    """Rewrites (a, b) IN ((1, 'x'), ...): a row is never NULL as a whole, and Spark refuses fields that it would have to cast."""
     if not isinstance(node.this, exp.Tuple) or not node.expressions or node.args.get("query"):
         return None
     columns = [column.unnest() for column in node.this.expressions]
@@ -120,29 +120,19 @@ def _pairs(node: exp.In, kind_of: KindOf) -> exp.Expr | None:
         values = element.expressions if isinstance(element, exp.Tuple) else []
         if len(values) != len(columns) or not values:
             return None
-        fields = [_field(column, value, kind_of) for column, value in zip(columns, values, strict=True)]
-        alternatives.append(_all_of([field for field in fields if field is not None]))
-        if None in fields:
+        fields = list(zip(columns, values, strict=True))
+        if not all(
+            _is_of_one_sort(column, value, kind_of) or _are_dates(column, value, kind_of)
+            for column, value in fields
+        ):
             return None
+        alternatives.append(_all_of([_equal(column, value) for column, value in fields]))
     return reduce(lambda a, b: exp.Or(this=a, expression=b), alternatives)
 
 
-def _field(column: exp.Expr, value: exp.Expr, kind_of: KindOf) -> exp.Expr | None:
-    """The field's comparison, if it's the same for each type that the fields of all elements may be brought to."""
-    if not isinstance(column, exp.Column):
-        return None
-    kind = kind_of(column)
-    if isinstance(value, exp.Null) and kind in (Kind.STRING, Kind.INTEGER, Kind.DATE):
-        return exp.Is(this=column.copy(), expression=exp.Null())
-    same = _is_day(value) if kind is Kind.DATE else _is_of_one_sort(column, value, kind_of)
-    return _equal(column, value) if same else None
-
-
-def _is_day(value: exp.Expr) -> bool:
-    """Whether it's a date, or a text, as Spark prints one."""
-    if isinstance(value, exp.Cast) and value.to.is_type(exp.DType.DATE):
-        value = value.this
-    return _sort(value) == _TEXT and day_of(value.name) is not None
+def _are_dates(column: exp.Expr, value: exp.Expr, kind_of: KindOf) -> bool:
+    is_date = isinstance(value, exp.Cast) and value.to.is_type(exp.DType.DATE) and _sort(value.this) == _TEXT
+    return is_date and isinstance(column, exp.Column) and kind_of(column) is Kind.DATE
 
 
 # ----------------------------------------------------------------------------------------------------------------- casts

@@ -49,13 +49,10 @@ _SPELLED_NUMBERS = [
 ]
 _TUPLES = [
     "(d, p) IN ((DATE '2024-01-01', 'eu'), (DATE '2024-02-29', 'us'))",
-    "(d, p) IN (('2024-01-01', 'eu'))",
-    "(d, p) IN (('2024-01-01', 'eu'), (DATE '2024-01-02', ''))",
+    "(d, p) IN ((DATE '2024-1-1', 'eu'), (DATE '2024-01-02', ''))",
     "(d, k) IN ((DATE '2024-01-01', 5), (DATE '2024-02-29', 6))",
-    "(d, p) IN ((DATE '2024-01-01', NULL), (NULL, 'eu'))",
-    "(p, k) IN (('eu', NULL), (NULL, 5))",
-    "(k, p, d) IN ((5, 'eu', CAST('2024-01-01' AS DATE)), (NULL, NULL, NULL))",
-    "(d, p) NOT IN ((DATE '2024-01-01', 'eu'), (DATE '2024-02-29', NULL))",
+    "(k, p, d) IN ((5, 'eu', CAST('2024-01-01' AS DATE)))",
+    "(d, p) NOT IN ((DATE '2024-01-01', 'eu'), (DATE '2024-02-29', 'us'))",
 ]
 
 
@@ -101,4 +98,4 @@ def spellings() -> Iterator[str]:
 
 
 def some_spellings(random: Random, count: int) -> list[str]:
-    return random.sample(list(spellings()), count)
+    return [*random.sample(list(spellings()), count), *_TUPLES]

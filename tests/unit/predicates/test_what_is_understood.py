@@ -74,8 +74,8 @@ UNDERSTOOD = [
     ("coalesce(k, 5) = 6", "k = 6"),
     ("(k, id) IN ((5, 1), (6, 2))", "(k = 5 AND id = 1) OR (k = 6 AND id = 2)"),
     (
-        "(date, region) IN ((DATE '2026-11-19', 'eu'), ('2026-11-20', NULL))",
-        "(date = DATE '2026-11-19' AND region = 'eu') OR (date = DATE '2026-11-20' AND region IS NULL)",
+        "(date, region) IN ((DATE '2026-11-19', 'eu'), (DATE '2026-11-20', 'us'))",
+        "(date = DATE '2026-11-19' AND region = 'eu') OR (date = DATE '2026-11-20' AND region = 'us')",
     ),
     ("CAST(k AS STRING) = '-5'", "k = -5"),
     ("CAST(date AS STRING) = '2026-11-19'", "date = DATE '2026-11-19'"),
