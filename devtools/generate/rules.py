@@ -16,6 +16,7 @@ from sluice.conflicts.oracle import WITHOUT_A_RULE
 from sluice.conflicts.row_level import SUPPORT
 from sluice.conflicts.rule import Difference, Example, Rule
 from sluice.conflicts.trying import Advice, tried
+from sluice.predicates import functions
 
 HEADER = """<!-- Generated from operator/sluice/conflicts by `./dev generate`: change the rules, not this file. -->
 # When two writes of one Delta table conflict
@@ -57,6 +58,18 @@ BY_STATEMENT = """
 The rules by which each of these loses to any of the others, on an existing table that is partitioned or has liquid clustering.
 Not listed are rules about the table's store, about tables that a job only reads, about identity columns, and about a VACUUM that
 keeps files for less than a week.
+"""
+FUNCTIONS = """
+## Functions of partition columns
+
+A condition may call these functions of partition columns, with arguments of the types that they take without a cast. Each of
+them is held against real Spark. Where the partitions are known, its value is computed; a function that rises with a date (`year`,
+`date_add`, `trunc` and the like) is an interval of dates. Whatever else a condition calls may be true of any row, and so
+may these where Spark's value is not known: an overflow, a cast that fails, letters beyond ASCII in `upper` and `lower`. `BETWEEN`
+around a function is not understood: write two comparisons.
+
+| first argument | functions and operators |
+| --- | --- |
 """
 ON_EVERY_ENGINE = """
 ## Rules of every engine
@@ -110,6 +123,22 @@ raced: what it is not known to let pass waits. All its failures are of one class
 """
 
 
+_CASTS = {"string", "date", "tinyint", "smallint", "int", "bigint"}
+
+
+def _functions() -> Iterator[str]:
+    by_kinds: dict[str, list[str]] = {}
+    for name, kinds in functions.SIGNATURES:
+        shown = f"CAST(... AS {name.upper()})" if name in _CASTS else name
+        taken = by_kinds.setdefault(kinds[0].value, [])
+        if f"`{shown}`" not in taken:
+            taken.append(f"`{shown}`")
+    for kind, names in by_kinds.items():
+        yield f"| {kind} | {', '.join(names).replace('|', chr(92) + '|')} |"
+    yield "| several of one of these types | `coalesce` (`nvl`, `ifnull`) |"
+    yield "| several of any of these types | `concat` (`\\|\\|`) |"
+
+
 def render() -> str:
     return "\n".join(_lines()).rstrip() + "\n"
 
@@ -120,6 +149,7 @@ def _lines() -> Iterator[str]:
     yield BY_STATEMENT
     for book in (OPEN_SOURCE, DATABRICKS, DELTA_RS):
         yield from by_statement.index(book)
+    yield FUNCTIONS + "\n".join(_functions())
     yield ON_EVERY_ENGINE
     yield from _rules(EVERY_ENGINE)
     yield ON_READERS

@@ -92,20 +92,30 @@ def as_stored(column: ComputedColumn, values: ValueSet) -> tuple[str, ValueSet]:
 
     Where '' lands in NULL's partition the column has the value for NULL there. If it has other columns as well, which
     value that is depends on them: then its values are not compared with those of another condition, but only computed.
+    So are those on which two sessions may disagree.
     """
+    alone = f"{column.axis} among {values.cuts} {values.inside} {values.null}"
+    if _varies(column.expression):
+        return alone, values
     losing = [base for base in column.bases if base.loses_empty_strings]
     if not losing:
         return column.axis, values
     if len(column.bases) > 1:
-        return f"{column.axis} among {values.cuts} {values.inside} {values.null}", values
+        return alone, values
     base = losing[0]
     try:
         if not any(values.contains(column.value({base.axis: text})) for text in text_of_empty(base)):
             return column.axis, values
         null = column.value({base.axis: None})
     except UnknownValueError:
-        return f"{column.axis} among {values.cuts} {values.inside} {values.null}", values
+        return alone, values
     return column.axis, _with(values, null)
+
+
+def _varies(expression: Expression) -> bool:
+    return isinstance(expression, Call) and (
+        expression.function.varies or any(map(_varies, expression.arguments))
+    )
 
 
 def _with(values: ValueSet, value: Value) -> ValueSet:

@@ -37,6 +37,8 @@ class Function:
     """Whether, the other arguments being constants, it never falls while its first rises, and keeps NULL as below."""
     keeps_null: bool = False
     """Whether, the other arguments being constants, it's NULL only if its first is, whatever that is and ANSI or not."""
+    varies: bool = False
+    """Whether two sessions may disagree on its value where it's not known: by their time zones, versions or ANSI."""
     takes_null: bool = False
     """Whether it's asked about NULL, too; otherwise one NULL makes it NULL."""
 
@@ -236,6 +238,7 @@ _RISING = frozenset(
         *("date_add", "date_sub", "add_months", "datediff"),
     }
 )
+_VARYING = frozenset({"date_format", "date_trunc", "upper", "lower", "date", *_WHOLE})
 _KEEPING_NULL = _RISING | {
     *("quarter", "month", "day", "dayofyear", "dayofweek", "weekday", "weekofyear", "date_format", "string"),
     *(
@@ -260,6 +263,7 @@ _TABLE: Mapping[tuple[str, tuple[Kind, ...]], Function] = {
         gives,
         apply,
         rises=name in _RISING and kinds[0] is _DAY,
+        varies=name in _VARYING,
         keeps_null=name in _KEEPING_NULL and not (name == "date" and kinds[0] is not _DAY),
     )
     for name, kinds, gives, apply in _LIST
@@ -278,7 +282,9 @@ def function(name: str, types: Sequence[ColumnType]) -> Function | None:
     return _TABLE.get((name, kinds))
 
 
-NAMES = frozenset(name for name, _ in _TABLE) | {"concat", "coalesce"}
+SIGNATURES = tuple(_TABLE)
+"""Each function with the kinds of its arguments; `concat` and `coalesce` take any number."""
+NAMES = frozenset(name for name, _ in SIGNATURES) | {"concat", "coalesce"}
 UNITS: Mapping[str, str] = {
     **dict.fromkeys(("YEAR", "YYYY", "YY"), "year"),
     "QUARTER": "quarter",

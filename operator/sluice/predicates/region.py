@@ -8,7 +8,7 @@ only make regions meet that wouldn't. So `are_disjoint` may be believed, and a `
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sluice.predicates import computed, limits
 from sluice.predicates.atoms import as_stored
@@ -34,11 +34,12 @@ class Region:
     columns: Mapping[str, Column]
     reasons: tuple[str, ...] = ()
     """Why the region is wider than the predicate; empty if it's exact."""
+    computes: bool = field(init=False, compare=False, repr=False)
+    """Whether it says something of computed columns."""
 
-    @property
-    def computes(self) -> bool:
-        """Whether it says something of computed columns."""
-        return any(type(column) is ComputedColumn for column in self.columns.values())
+    def __post_init__(self) -> None:
+        computes = any(type(column) is ComputedColumn for column in self.columns.values())
+        object.__setattr__(self, "computes", computes)
 
     @property
     def is_empty(self) -> bool:

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from contract.harness import conditions
+from contract.harness import computed, conditions
 from contract.harness.conditions import Condition
 from contract.harness.generated import ALL_PARTITIONS, COLUMNS
 from contract.harness.layouts import GRID_DATES, GRID_NUMBERS, GRID_REGIONS
@@ -33,6 +33,7 @@ def _atoms() -> Iterator[Condition]:
 def _conditions() -> Iterator[Condition]:
     atoms = list(_atoms())
     yield from atoms
+    yield from computed.all_conditions()
     for number, left in enumerate(atoms):
         right = atoms[(number * 7 + 3) % len(atoms)]
         yield conditions.both(left, conditions.negated(right))

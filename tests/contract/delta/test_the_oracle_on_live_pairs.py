@@ -6,7 +6,7 @@ import secrets
 
 import pytest
 
-from contract.harness.generated import pairs, pairs_of_each_kind
+from contract.harness.generated import pairs, pairs_of_each_kind, pairs_with_functions
 from contract.harness.race import Track
 from contract.harness.rows import Row
 from contract.harness.truth import in_product_terms
@@ -35,6 +35,15 @@ def test_no_pair_of_five_hundred_that_delta_aborts_is_told_to_be_safe(
 ) -> None:
     seed = secrets.randbelow(2**32)
     _hold_against_delta(pairs(500, seed), seed, track, capsys)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_no_pair_with_functions_that_delta_aborts_is_told_to_be_safe(
+    track: Track, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seed = secrets.randbelow(2**32)
+    _hold_against_delta(pairs_with_functions(600, seed), seed, track, capsys)
 
 
 def _hold_against_delta(

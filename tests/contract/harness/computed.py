@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
+from math import fmod
 from typing import Any
 
 from contract.harness.conditions import Cells, Condition, Truth, Value
@@ -27,6 +28,11 @@ def _day(text: str) -> date:
     return date.fromisoformat(text)
 
 
+def _month_end(text: str) -> date:
+    following = _day(text).replace(day=28) + timedelta(days=4)
+    return following - timedelta(days=following.day)
+
+
 _FUNCTIONS = (
     _Function("year({p}date)", ("date",), lambda d: _day(d).year, (2025,)),
     _Function("month({p}date)", ("date",), lambda d: _day(d).month, (2,)),
@@ -41,7 +47,7 @@ _FUNCTIONS = (
         "date_trunc('MONTH', {p}date)", ("date",), lambda d: _day(d).replace(day=1), (date(2026, 12, 1),)
     ),
     _Function("date_trunc('DAY', {p}date)", ("date",), _day),
-    _Function("last_day({p}date)", ("date",), lambda d: _day(d).replace(day=30), (date(2026, 10, 31),)),
+    _Function("last_day({p}date)", ("date",), _month_end, (date(2026, 10, 31),)),
     _Function(
         "datediff({p}date, DATE '2026-11-01')", ("date",), lambda d: (_day(d) - date(2026, 11, 1)).days
     ),
@@ -61,7 +67,7 @@ _FUNCTIONS = (
     _Function("{p}n + 1", ("n",), lambda n: n + 1),
     _Function("{p}n + 0", ("n",), lambda n: n),
     _Function("- {p}n", ("n",), lambda n: -n),
-    _Function("{p}n % 2", ("n",), lambda n: n % 2),
+    _Function("{p}n % 2", ("n",), lambda n: int(fmod(n, 2))),
     _Function("{p}n * 10 + 1", ("n",), lambda n: n * 10 + 1),
     _Function("day({p}date) * 10 + {p}n", ("date", "n"), lambda d, n: _day(d).day * 10 + n),
 )

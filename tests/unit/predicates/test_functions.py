@@ -64,6 +64,9 @@ MEET = [
     ("CAST(region AS DATE) = DATE '2026-11-19'", "region = '2026-11-9'"),
     ("n + 1 = 5", "n = 2147483647"),
     ("n % 0 = 1", "n = 5"),
+    ("CAST(n AS TINYINT) = 44", "TRY_CAST(n AS TINYINT) IS NULL"),
+    ("date_format(date, 'yyyy-MM-dd') = '2011-12-30'", "date_format(date, 'yyyy-MM-dd') = '2011-12-31'"),
+    ("upper(region) = 'SS'", "upper(region) = 'ß'"),
     ("month(day) = 2", "day = DATE '2026-03-01'"),
 ]
 
