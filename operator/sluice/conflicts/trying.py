@@ -104,7 +104,7 @@ def _tried(asked: _Asked) -> tuple[Advice, ...]:
         return ()
     steps = _enough(jobs)
     if not steps:
-        return tuple(_lesser(jobs, before))
+        return tuple(dict.fromkeys(_lesser(jobs, before)))
     return tuple(step.advice for step in _without_needless(steps, jobs))
 
 

@@ -161,3 +161,11 @@ def test_where_one_runs_alone_and_the_engine_is_unknown_both_can_be_advised() ->
         )
     )
     assert [(one.whose, one.clause) for one in tried(append, alter)] == [(1, "ALTER")]
+
+
+def test_what_only_makes_it_less_bad_is_said_once_and_said_to_be_so() -> None:
+    unsafe = replace(PLAIN, log_store=LogStore.S3_SINGLE_DRIVER)
+    jobs = [WORK[name].footprint(unsafe, "", frozenset()) for name in ("delete", "update")]
+    (one,) = tried(jobs[0], jobs[1])
+    assert "S3ConditionalLogStore" in one.words
+    assert not one.together
