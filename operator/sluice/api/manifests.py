@@ -1,138 +1,154 @@
-"""Reads manifests as kubectl does and words what is wrong with them as the API server would.
+"""Cuts a text into its manifests, each with its place: one bad document never hides the others.
 
-A laptop or a pull request has no API server, and PyYAML alone reads a manifest differently from kubectl: it turns
-2026-11-19 into a date, 1:30 into a number and 1e3 into a string, and accepts a key that appears twice.
+It is cut before YAML sees it, because a parser that fails on one document gives up the rest.
 """
 
+import codecs
 import re
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import yaml
-from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 
-from sluice.api import names
-from sluice.api.job import DeltaWriteJob
-from sluice.api.policy import DeltaTablePolicy
-from sluice.api.unfolding import Unfoldable
+from sluice.api.kubectl_yaml import KubectlLoader, value_of
 
-Manifest = DeltaWriteJob | DeltaTablePolicy
-
-KINDS: Mapping[str, type[DeltaWriteJob] | type[DeltaTablePolicy]] = {
-    names.JOB_KIND: DeltaWriteJob,
-    names.POLICY_KIND: DeltaTablePolicy,
-}
+_SEPARATOR = re.compile(r"^---(?:[ \t]|$)|^\.\.\.[ \t]*$")
+_TEMPLATE = re.compile(r"\{\{|\{%|\$\{")
 
 
-class InvalidManifest(ValueError):  # noqa: N818 - it is about the manifest, not about an error in this code
-    """What is wrong with a manifest, one line per problem: `spec.write: replaceWhere needs mode: Overwrite: ...`."""
+@dataclass(frozen=True)
+class Trouble:
+    """What could not be used, and why; the rest was."""
 
-    def __init__(self, problems: tuple[str, ...]) -> None:
-        super().__init__("\n".join(problems))
-        self.problems = problems
+    place: str
+    why: str
 
-
-class KubectlLoader(Unfoldable, yaml.SafeLoader):
-    """Reads YAML as kubectl's parser does."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        seen = set()
-        for key_node, _ in node.value:
-            if key_node.tag == "tag:yaml.org,2002:merge":
-                continue
-            key = _json_key(self.construct_object(key_node, deep=True))
-            if key in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f'key "{key}" appears twice: remove one', key_node.start_mark
-                )
-            seen.add(key)
-        return {_json_key(key): value for key, value in super().construct_mapping(node, deep).items()}
+    def __str__(self) -> str:
+        return f"{self.place}: {self.why}"
 
 
-def _json_key(key: Any) -> str:
-    return str(key).lower() if isinstance(key, bool) else str(key)
+@dataclass(frozen=True)
+class Document:
+    place: str
+    """The file, and the line in which the document begins if there are several."""
+    body: dict[str, Any]
+    source: "Origin | None" = None
+
+    def line_of(self, place: Sequence[int | str]) -> int | None:
+        """The line of its file in which a field stands, or what it would stand in."""
+        return None if self.source is None else self.source.line_of(place)
 
 
-_TAG = "tag:yaml.org,2002:"
-_NOT_KUBECTLS = (f"{_TAG}timestamp", f"{_TAG}int", f"{_TAG}float")
-KubectlLoader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag not in _NOT_KUBECTLS]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-KubectlLoader.add_implicit_resolver(
-    f"{_TAG}int",
-    re.compile(r"[-+]?(0|0[0-7_]+|0x[0-9a-fA-F_]+|0b[01_]+|[1-9][0-9_]*)\Z"),
-    list("-+0123456789"),
-)
-KubectlLoader.add_implicit_resolver(
-    f"{_TAG}float",
-    re.compile(r"[-+]?([.][0-9]+|[0-9]+([.][0-9]*)?)([eE][-+]?[0-9]+)?\Z"),
-    list("-+0123456789."),
-)
+@dataclass(frozen=True)
+class Origin:
+    """The text that a document was read from, and where in it the document is."""
+
+    text: str
+    begins: int
+    within: tuple[int | str, ...] = ()
+
+    def line_of(self, place: Sequence[int | str]) -> int | None:
+        node = _composed(self.text)
+        line = None
+        for part in (*self.within, *place):
+            if isinstance(node, yaml.SequenceNode) and isinstance(part, int):
+                node = node.value[part]
+                line = node.start_mark.line
+            elif isinstance(node, yaml.MappingNode):
+                found = next(((k, v) for k, v in node.value if k.value == str(part)), None)
+                if found is None:
+                    return None if line is None else self.begins + line
+                line, node = found[0].start_mark.line, found[1]
+        return None if line is None else self.begins + line
 
 
-def documents(text: str) -> Iterator[dict[str, Any]]:
-    """Returns the documents of a YAML (or JSON) text without the empty ones."""
+@lru_cache(maxsize=1)
+def _composed(text: str) -> yaml.Node | None:
+    """Composes a text that was read before; cached, because a list of broken documents asks for each of them."""
     try:
-        for document in yaml.load_all(text, Loader=KubectlLoader):
-            if document is None:
-                continue
-            if not isinstance(document, dict):
-                raise InvalidManifest((f"a manifest must be a mapping, not {type(document).__name__}",))
-            yield document
-    except yaml.YAMLError as error:
-        raise InvalidManifest((f"not YAML: {error}",)) from error
-    except RecursionError as error:
-        raise InvalidManifest(("it is nested too deeply to be read",)) from error
-    except ValueError as error:
-        raise InvalidManifest((f"not YAML: {error}",)) from error
+        return yaml.compose(text, KubectlLoader)
+    except yaml.YAMLError:  # JSON that is no YAML: half a character, escaped
+        return None
 
 
-def parse(document: Mapping[str, Any]) -> Manifest:
-    """Returns the resource that the document describes; raises InvalidManifest with everything that is wrong with it."""
-    model = KINDS.get(str(document.get("kind")))
-    if model is None:
-        raise InvalidManifest((f"kind: {document.get('kind')!r} is not one of {', '.join(KINDS)}",))
-    try:
-        return model.model_validate(document, by_alias=True, by_name=False)
-    except ValidationError as error:
-        raise InvalidManifest(tuple(map(_problem, error.errors(include_url=False)))) from error
+@dataclass
+class Documents:
+    found: list[Document] = field(default_factory=list)
+    troubles: list[Trouble] = field(default_factory=list)
+    passed_over: int = 0
+    """Files of charts: what they hold is written when they are rendered."""
 
 
-def _problem(error: ErrorDetails) -> str:
-    path = ""
-    for part in error["loc"]:
-        path += f"[{part}]" if isinstance(part, int) else f".{part}"
-    said = _words(error)
-    return f"{path.removeprefix('.')}: {said}" if path else said
+def decoded(content: bytes) -> str:
+    """Decodes what editors on Windows write: byte order marks, and sometimes UTF-16 after them."""
+    for mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        if content.startswith(mark):
+            return content.decode("utf-16")
+    return content.decode("utf-8-sig")
 
 
-# How the API server words each problem, by pydantic's name for it.
-_WORDS: Mapping[str, str] = {
-    "missing": "Required value",
-    "extra_forbidden": "unknown field",
-    "enum": 'Unsupported value: "{input}": supported values: {expected}',
-    "literal_error": 'Unsupported value: "{input}": supported values: {expected}',
-    "string_too_long": "Too long: may not be more than {max_length}",
-    "too_long": "Too long: may not be more than {max_length}",
-    "greater_than_equal": "should be greater than or equal to {ge}",
-    "less_than_equal": "should be less than or equal to {le}",
-    "string_type": "must be of type string",
-    "bool_type": "must be of type boolean",
-    "int_type": "must be of type integer",
-    "float_type": "must be of type number",
-    "tuple_type": "must be of type array",
-    "dict_type": "must be of type object",
-    "model_type": "must be of type object",
-}
+def read_text(text: str, file: str, documents: Documents) -> None:
+    parts = list(_documents(text.replace("\r\n", "\n").removeprefix("\ufeff")))
+    for line, part in parts:
+        place = file if len(parts) == 1 else f"{file}, line {line}"
+        try:
+            body = value_of(part)
+        except yaml.YAMLError as error:
+            documents.troubles.append(Trouble(*_unreadable(error, part, line, file)))
+            continue
+        except (RecursionError, ValueError) as error:
+            documents.troubles.append(Trouble(place, f"cannot be read as YAML: {error}"))
+            continue
+        if body is not None:
+            _keep(body, place, Origin(part, line), documents)
 
 
-def _words(error: ErrorDetails) -> str:
-    words = _WORDS.get(error["type"])
-    if words is None:
-        return error["msg"]
-    details = dict(error.get("ctx", {}))
-    if "expected" in details:
-        details["expected"] = details["expected"].replace(" or ", ", ").replace("'", '"')
-    return words.format(input=error["input"], **details)
+def _keep(body: object, place: str, source: Origin, documents: Documents) -> None:
+    if not isinstance(body, dict):
+        what = type(body).__name__
+        documents.troubles.append(Trouble(place, f"a manifest is a mapping of fields, but this is a {what}"))
+    elif isinstance(body.get("items"), list) and str(body.get("kind", "")).endswith("List"):
+        for number, item in enumerate(body["items"]):
+            inside = replace(source, within=(*source.within, "items", number))
+            _keep(item, f"{place}, item {number + 1}", inside, documents)
+    else:
+        documents.found.append(Document(place, body, source))
+
+
+def _documents(text: str) -> Iterator[tuple[int, str]]:
+    """Yields each document with the line in which it begins. In YAML the marker counts wherever it begins a line."""
+    lines: list[str] = []
+    begins = 1
+    for number, line in enumerate(text.split("\n"), start=1):
+        if _SEPARATOR.match(line) is None:
+            lines.append(line)
+            continue
+        if _has_content(lines):
+            yield begins, "\n".join(lines)
+        rest = line[3:].strip()
+        lines, begins = ([rest], number) if rest and not line.startswith("...") else ([], number + 1)
+    if _has_content(lines):
+        yield begins, "\n".join(lines)
+
+
+def _has_content(lines: list[str]) -> bool:
+    return any(line.strip() and not line.lstrip().startswith(("#", "%")) for line in lines)
+
+
+def _unreadable(error: yaml.YAMLError, part: str, begins: int, file: str) -> tuple[str, str]:
+    mark = getattr(error, "problem_mark", None)
+    if mark is None:
+        return f"{file}, line {begins}", f"is not YAML: {str(error).splitlines()[0]}"
+    problem = getattr(error, "problem", None) or "cannot be read"
+    context = getattr(error, "context_mark", None)
+    if context is not None and context.line < mark.line:
+        problem = f"{problem}, in what begins on line {begins + context.line}"
+    lines = part.split("\n")
+    if lines[mark.line : mark.line + 1] and lines[mark.line].lstrip(" ").startswith("\t"):
+        problem = "a tab: indent YAML with spaces only"
+    near = "\n".join(lines[max(0, mark.line - 1) : mark.line + 1])
+    if _TEMPLATE.search(near):
+        problem = f"{problem} (a template? render it first)"
+    return f"{file}, line {begins + mark.line}, column {mark.column + 1}", f"is not YAML: {problem}"

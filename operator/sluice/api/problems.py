@@ -38,7 +38,7 @@ def each_problem(
     line_of: Callable[[Place], int | None] = lambda _: None,
 ) -> list[str]:
     found = (
-        f"{_place(within, problem['loc'], line_of)}{_why(problem, of)}"
+        f"{_said_place((within, *problem['loc']), line_of(problem['loc']))}{_why(problem, of)}"
         for problem in error.errors(include_url=False)
     )
     return list(dict.fromkeys(found))
@@ -50,12 +50,17 @@ def listed(problems: Sequence[str], most: int) -> str:
     return "; ".join(problems[:most]) + more
 
 
-def _place(within: str, loc: Place, line_of: Callable[[Place], int | None]) -> str:
-    line = line_of(loc)
-    dotted = ".".join(str(part) for part in (within, *loc) if part != "")
+def problem_at(place: Place, line: int | None, why: str) -> str:
+    return f"{_said_place(place, line)}{why}"
+
+
+def _said_place(place: Place, line: int | None) -> str:
+    said = ""
+    for part in place:
+        said += f"[{part}]" if isinstance(part, int) else f".{part}" if part != "" else ""
     if line is not None:
-        return f"{dotted} (line {line}): "
-    return f"{dotted}: " if dotted else ""
+        return f"{said.removeprefix('.')} (line {line}): "
+    return f"{said.removeprefix('.')}: " if said else ""
 
 
 def _why(problem: ErrorDetails, model: type[BaseModel] | None) -> str:

@@ -35,8 +35,8 @@ from sluice.conflicts import Level
 from sluice.conflicts.eras import ERAS
 from sluice.footprint.sql.known import VERSIONS as SPARK_VERSIONS
 from sluice.offline import answers, batch
+from sluice.offline.files import STANDARD_INPUT
 from sluice.offline.history import LogNotFoundError, read_log, replayed
-from sluice.offline.manifests import STANDARD_INPUT
 from sluice.offline.pairs import Understood, explained
 from sluice.offline.plan import planned
 from sluice.offline.sarif import root_of, sarif_of
@@ -152,6 +152,7 @@ def explain(
         raise typer.BadParameter("name the manifests of two jobs, such as: sluice explain a.yaml b.yaml")
     found = opened(files, table or (), table_path or ())
     outputs.print_troubles(found.troubles)
+    outputs.print_passed_over(found.manifests.passed_over)
     jobs = found.jobs
     if len(jobs) == 1 and _is_one_file_twice(files):
         jobs = [jobs[0], _run_again(jobs[0])]
@@ -227,8 +228,10 @@ def plan(
     everything: Annotated[bool, _ALL] = False,
 ) -> None:
     """Compares all jobs of some folders with each other: for pull requests, without a cluster."""
-    found = planned(opened(folders, table or (), table_path or ()))
+    workspace = opened(folders, table or (), table_path or ())
+    found = planned(workspace)
     outputs.print_troubles(found.troubles)
+    outputs.print_passed_over(workspace.manifests.passed_over)
     if output is PlanFormat.JSON:
         outputs.print_json(answers.plan_json(found))
     elif output is PlanFormat.SARIF:
@@ -250,6 +253,7 @@ def footprint(
     """Prints what Sluice understood of a job: the tables and partitions that it reads and writes."""
     found = opened(files, table or (), table_path or ())
     outputs.print_troubles(found.troubles)
+    outputs.print_passed_over(found.manifests.passed_over)
     if output is Format.JSON:
         shown = [answers.footprint_json(job) for job in found.jobs]
         outputs.print_json(shown[0] if len(shown) == 1 else shown)

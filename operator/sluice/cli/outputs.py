@@ -19,8 +19,8 @@ from rich.segment import Segment
 from rich.text import Span, Text
 
 from sluice.api.json_text import as_json
+from sluice.api.manifests import Trouble
 from sluice.conflicts import Level
-from sluice.offline.manifests import Trouble
 
 _PIPE_WIDTH = 120
 _SIGPIPE = 128 + 13
@@ -165,6 +165,15 @@ def print_troubles(troubles: Iterable[Trouble]) -> None:
     out = console(stderr=True)
     for trouble in troubles:
         print_hanging(out, "! ", str(trouble), style="yellow")
+
+
+def print_passed_over(count: int) -> None:
+    if count:
+        what = "1 document or file" if count == 1 else f"{count:,} documents or files"
+        say(
+            f"passed over: {what} of other kinds or of charts (render a chart to have its jobs read)",
+            error=True,
+        )
 
 
 def leave(troubles: Collection[object], worst: Level = Level.NEVER, fail_on: FailOn | None = None) -> None:

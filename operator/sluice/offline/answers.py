@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 
 from sluice.api.base import Json
+from sluice.api.manifests import Trouble
 from sluice.conflicts import Pair, Verdict
 from sluice.conflicts.trying import Advice
 from sluice.footprint import TableFootprint
 from sluice.offline.advice import Change
 from sluice.offline.endless import WaitsForEver, who_makes_room, who_waits_for_ever
 from sluice.offline.history.replay import Collision, Fate, History
-from sluice.offline.manifests import Trouble
 from sluice.offline.one_checkpoint import OneCheckpoint, who_share_one
 from sluice.offline.pairs import Explanation, Understood, without_cluster
 from sluice.offline.plan import Plan

@@ -2,23 +2,20 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from pydantic import ValidationError
-
-from sluice.api import names
 from sluice.api.job import DeltaWriteJobSpec
+from sluice.api.judged import KINDS, Judged, NotOursError, judged
+from sluice.api.manifests import Document, Documents, Trouble
 from sluice.api.policy import DeltaTablePolicySpec
-from sluice.api.problems import Place, problems_of
+from sluice.api.problems import Place, listed
 from sluice.footprint import NotUnderstoodError, Texts, texts_of
-from sluice.offline.given_names import why_no_name
-from sluice.offline.manifests import Document, Documents, Trouble
 from sluice.tables import Policy
 from sluice.templates import problems_in, settings_in
 
-_KINDS = (names.JOB_KIND, names.POLICY_KIND)
+_MOST = 3
+"""Problems of one manifest that are named."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,73 +62,58 @@ class Manifests:
     facts: list[Document] = field(default_factory=list)
     """Documents without a kind that have a schema: facts about a table."""
     troubles: list[Trouble] = field(default_factory=list)
+    passed_over: int = 0
+    """Documents of other kinds, and files of charts."""
 
 
 def manifests_of(documents: Documents) -> Manifests:
-    found = Manifests(troubles=list(documents.troubles))
+    found = Manifests(troubles=list(documents.troubles), passed_over=documents.passed_over)
     places: dict[tuple[str, str], str] = {}
     for document in documents.found:
         kind = document.body.get("kind")
         if kind is None and "schema" in document.body:
             found.facts.append(document)
-        elif kind in _KINDS and _is_ours(document, found.troubles):
-            _keep(document, kind, places, found)
-        elif kind is None and ("spec" in document.body or "apiVersion" in document.body):
-            found.troubles.append(Trouble(document.place, f"has no kind: set it to {' or '.join(_KINDS)}"))
-        elif kind not in _KINDS and str(document.body.get("apiVersion")).startswith(f"{names.GROUP}/"):
-            found.troubles.append(
-                Trouble(document.place, f"there is no kind {kind}: use {' or '.join(_KINDS)}")
-            )
+            continue
+        if kind is None and ("spec" in document.body or "metadata" in document.body):
+            found.troubles.append(Trouble(document.place, f"has no kind: set it to {' or '.join(KINDS)}"))
+            continue
+        try:
+            one = judged(document)
+        except NotOursError:
+            found.passed_over += 1
+        else:
+            _keep(document, one, places, found)
     return found
 
 
-def _is_ours(document: Document, troubles: list[Trouble]) -> bool:
-    version = document.body.get("apiVersion", names.API_VERSION)
-    if version == names.API_VERSION:
-        return True
-    if str(version).startswith(f"{names.GROUP}/"):
-        troubles.append(
-            Trouble(document.place, f"apiVersion {version} is not known here: use {names.API_VERSION}")
-        )
-    return False
-
-
-def _keep(document: Document, kind: str, places: dict[tuple[str, str], str], found: Manifests) -> None:
+def _keep(document: Document, one: Judged, places: dict[tuple[str, str], str], found: Manifests) -> None:
     name = _name(document)
-    if (kind, name) in places:
-        first = places[kind, name]
-        found.troubles.append(
-            Trouble(document.place, f"{kind} {name} is already in {first}: rename one; this one is left out")
-        )
-        return
-    places[kind, name] = document.place
-    if (why := why_no_name(document)) is not None:  # it is answered all the same
+    if (one.kind, name) in places:
+        first = places[one.kind, name]
+        why = f"{one.kind} {name} is already in {first}: rename one; this one is left out"
         found.troubles.append(Trouble(document.place, why))
-    spec = document.body.get("spec")
+        return
+    if one.kind:
+        places[one.kind, name] = document.place
+    if one.around:  # what it asks for is answered all the same
+        found.troubles.append(Trouble(document.place, listed(one.around, _MOST)))
+    if one.within:
+        found.troubles.append(Trouble(document.place, f"{name}: {listed(one.within, _MOST)}"))
+    if isinstance(one.spec, DeltaWriteJobSpec):
+        found.jobs.append(
+            Job(name, document.place, one.spec, lambda place: document.line_of(("spec", *place)))
+        )
+    elif one.spec is not None:
+        found.policies.append((_policy(document, one.spec), document.place))
 
-    def line_of(place: Place) -> int | None:
-        return document.line_of(("spec", *place))
 
-    try:
-        if kind == names.JOB_KIND:
-            found.jobs.append(Job(name, document.place, DeltaWriteJobSpec.model_validate(spec), line_of))
-        else:
-            found.policies.append((_policy(document, spec), document.place))
-    except ValidationError as error:
-        model = DeltaWriteJobSpec if kind == names.JOB_KIND else DeltaTablePolicySpec
-        why = problems_of(error, of=model, line_of=line_of)
-        found.troubles.append(Trouble(document.place, f"{name}: {why}"))
-
-
-def _policy(document: Document, spec: object) -> Policy:
+def _policy(document: Document, spec: DeltaTablePolicySpec) -> Policy:
     metadata = _metadata(document)
     created = metadata.get("creationTimestamp")
-    if isinstance(created, datetime):  # YAML reads it as one where it stands without quotes
-        created = f"{created:%Y-%m-%dT%H:%M:%SZ}"
     return Policy(
         _own_name(document),
         str(metadata.get("namespace") or ""),
-        DeltaTablePolicySpec.model_validate(spec),
+        spec,
         None if created is None else str(created),
     )
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 
+from sluice.api.manifests import Document, Trouble
 from sluice.footprint import JobFootprint, NotUnderstoodError, footprint_of
 from sluice.offline.assumptions import Assumption
 from sluice.offline.given_facts import UnusableError, facts_of
 from sluice.offline.inferred_types import Comparisons, InferredTypes, comparisons_in, inferred_types
 from sluice.offline.jobs import Job
-from sluice.offline.manifests import Document, Trouble
 from sluice.predicates import PredicateError
 from sluice.tables import (
     Declarations,

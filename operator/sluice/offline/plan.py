@@ -4,13 +4,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from sluice.api.manifests import Trouble
 from sluice.conflicts import Level, Order, pair_of
 from sluice.conflicts.oracle import worst_for
 from sluice.conflicts.places import places_of
 from sluice.offline.assumptions import Assumption
 from sluice.offline.endless import WaitsForEver, waits_for_ever
 from sluice.offline.graph import Widest, widest_set
-from sluice.offline.manifests import Trouble
 from sluice.offline.one_checkpoint import OneCheckpoint, who_share_one
 from sluice.offline.pairs import Understood, assumptions_about_stores, perhaps_one
 from sluice.offline.savings import Edge, Saving, savings_of

@@ -12,9 +12,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 from sluice.api.base import Json
+from sluice.api.manifests import Trouble
 from sluice.conflicts import Level, Verdict
 from sluice.conflicts.rule_ids import SAYS
-from sluice.offline.manifests import Trouble
 from sluice.offline.pairs import Understood
 from sluice.offline.plan import Plan
 from sluice.offline.savings import Edge

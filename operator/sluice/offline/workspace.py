@@ -4,11 +4,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sluice.api.manifests import Documents, Trouble
 from sluice.footprint import NotUnderstoodError
 from sluice.offline.assumptions import Assumption
+from sluice.offline.files import read_files
 from sluice.offline.jobs import Job, Manifests, manifests_of
 from sluice.offline.knowledge import Knowledge, knowledge_of
-from sluice.offline.manifests import Documents, Trouble, read_files
 from sluice.offline.pairs import Understood
 from sluice.predicates import PredicateError
 

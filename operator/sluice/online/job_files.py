@@ -1,16 +1,14 @@
 """Jobs to be run, from files, read as kubectl reads them."""
 
 import secrets
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sluice.api import names
 from sluice.api.base import Json
-from sluice.api.manifests import InvalidManifest, documents
-from sluice.offline.manifests import STANDARD_INPUT
+from sluice.api.manifests import Documents
+from sluice.offline.files import read_file
 from sluice.online.errors import CalledWronglyError
 from sluice.online.job_names import JobName
 
@@ -60,55 +58,31 @@ def works_in(paths: Sequence[Path], namespace: str | None, usual: str) -> list[W
 
 
 def _bodies(path: Path) -> Iterator[Json]:
-    found = 0
-    try:
-        for document in documents(_text(path)):
-            for body in _items(document):
-                found += 1
-                yield _checked(body, path)
-    except InvalidManifest as error:
-        raise CalledWronglyError(f"{path}: {'; '.join(error.problems)}") from error
-    if not found:
+    read = Documents()
+    read_file(path, read)
+    if read.troubles:
+        raise CalledWronglyError("; ".join(map(str, read.troubles)))
+    for document in read.found:
+        yield _checked(document.body, document.place)
+    if not read.found:
         raise CalledWronglyError(f"{path}: holds no job")
 
 
-def _text(path: Path) -> str:
-    try:
-        content = sys.stdin.buffer.read() if path == STANDARD_INPUT else path.read_bytes()
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise CalledWronglyError(
-            f"{path}: is not UTF-8 text (byte {error.start + 1}): save it as UTF-8"
-        ) from error
-    except OSError as error:
-        raise CalledWronglyError(f"{path}: cannot be read: {error.strerror or error}") from error
-
-
-def _items(document: Json) -> Iterator[Any]:
-    items = document.get("items")
-    if str(document.get("kind", "")).endswith("List") and isinstance(items, list):
-        yield from items
-    else:
-        yield document
-
-
-def _checked(body: Any, path: Path) -> Json:
-    if not isinstance(body, dict):
-        raise CalledWronglyError(
-            f"{path}: a manifest is a mapping of fields, but this is a {type(body).__name__}"
-        )
+def _checked(body: Json, place: str) -> Json:
     kind = body.get("apiVersion"), body.get("kind")
     if kind != (names.API_VERSION, names.JOB_KIND):
         raise CalledWronglyError(
-            f"{path}: holds {kind[1] or 'something without a kind'} of {kind[0] or 'no apiVersion'}, and only "
+            f"{place}: holds {kind[1] or 'something without a kind'} of {kind[0] or 'no apiVersion'}, and only "
             f"{names.JOB_KIND} of {names.API_VERSION} can be run: apply the rest by kubectl"
         )
     metadata = body.get("metadata")
     named = metadata if isinstance(metadata, dict) else {}
     if not all(isinstance(named.get(key, ""), str) for key in ("name", "generateName", "namespace")):
-        raise CalledWronglyError(f"{path}: metadata: name, generateName and namespace are text")
+        raise CalledWronglyError(f"{place}: metadata: name, generateName and namespace are text")
     if not (named.get("name") or named.get("generateName")):
-        raise CalledWronglyError(f"{path}: a job has no name: give it metadata.name or metadata.generateName")
+        raise CalledWronglyError(
+            f"{place}: a job has no name: give it metadata.name or metadata.generateName"
+        )
     return body
 
 

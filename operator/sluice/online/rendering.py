@@ -21,7 +21,7 @@ from sluice.kube.resources import CONFIG_MAPS, JOBS
 from sluice.leases import Epochs
 from sluice.lifecycle.holding import lease_for
 from sluice.lifecycle.job import JobView
-from sluice.offline.manifests import STANDARD_INPUT
+from sluice.offline.files import STANDARD_INPUT
 from sluice.online.connection import cluster, installation
 from sluice.online.errors import CalledWronglyError, OnlineError
 from sluice.online.job_files import works_in

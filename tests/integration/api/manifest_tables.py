@@ -12,7 +12,9 @@ from typing import Any
 import yaml
 
 from sluice.api import names
-from sluice.api.manifests import KubectlLoader, documents
+from sluice.api.judged import Spec, judged
+from sluice.api.kubectl_yaml import KubectlLoader
+from sluice.api.manifests import Document, Documents, read_text
 
 FOLDER = Path(__file__).parent
 EXAMPLES = FOLDER.parents[2] / "examples"
@@ -43,6 +45,27 @@ def _numbered(value: Any, number: int) -> Any:
     if isinstance(value, dict):
         return {key: _numbered(item, number) for key, item in value.items()}
     return value
+
+
+def bodies(text: str) -> list[dict[str, Any]]:
+    """All manifests of a text, each of which can be read."""
+    read = Documents()
+    read_text(text, "text", read)
+    assert not read.troubles, read.troubles
+    return [document.body for document in read.found]
+
+
+def problems_of(body: dict[str, Any]) -> tuple[str, ...]:
+    """Everything for which the command line refuses it."""
+    return judged(Document("manifest", body)).problems
+
+
+def spec_of(body: dict[str, Any]) -> Spec:
+    """The spec of a manifest that is taken."""
+    found = judged(Document("manifest", body))
+    assert found.spec is not None
+    assert not found.problems
+    return found.spec
 
 
 def _times(loader: yaml.SafeLoader, node: yaml.SequenceNode) -> str:
@@ -112,9 +135,7 @@ def example_files() -> list[Path]:
 
 def good_manifests() -> list[dict[str, Any]]:
     """The edges of what is taken, and all examples."""
-    examples = [
-        document for file in example_files() for document in documents(file.read_text(encoding="utf-8"))
-    ]
+    examples = [document for file in example_files() for document in bodies(file.read_text(encoding="utf-8"))]
     edges = [
         {
             "apiVersion": names.API_VERSION,

@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 from kubernetes import client
 
 from generate.crds import RESOURCES
-from integration.api.manifest_tables import bad_manifests, good_manifests
+from integration.api.manifest_tables import bad_manifests, good_manifests, problems_of
 from integration.api.server import Refusal, Server
 from sluice.api import names
-from sluice.api.manifests import InvalidManifest, parse
 from unit.api.schemas import rules_in
 
 Manifest = dict[str, Any]
@@ -147,11 +146,7 @@ def bent_manifests(draw: st.DrawFn) -> Manifest:
 
 
 def _problems_by_the_models(manifest: Manifest) -> set[tuple[str, str]]:
-    try:
-        parse(manifest)
-    except InvalidManifest as refusal:
-        return {_split(problem) for problem in refusal.problems}
-    return set()
+    return {_split(problem) for problem in problems_of(manifest)}
 
 
 def _split(problem: str) -> tuple[str, str]:

@@ -8,10 +8,17 @@ from typing import Any
 
 import pytest
 
-from integration.api.manifest_tables import EXAMPLES, FOLDER, OF_OTHERS, good_manifests, load
+from integration.api.manifest_tables import (
+    EXAMPLES,
+    FOLDER,
+    OF_OTHERS,
+    bodies,
+    good_manifests,
+    load,
+    spec_of,
+)
 from integration.conftest import Kubectl
 from sluice.api import names
-from sluice.api.manifests import documents, parse
 
 MANIFESTS = good_manifests()
 
@@ -37,7 +44,7 @@ def test_every_example_and_every_edge_is_tried_once() -> None:
     examples = Counter(
         (manifest["kind"], manifest["metadata"]["name"])
         for file in files
-        for manifest in documents(file.read_text("utf-8"))
+        for manifest in bodies(file.read_text("utf-8"))
     )
     edges = Counter((case["kind"], case["name"]) for case in load(FOLDER / "good.yaml"))
     assert examples.total() >= len(files) > 30
@@ -65,11 +72,11 @@ def test_kubectl_diff_is_empty(kubectl: Kubectl, applied: list[str]) -> None:
 
 def test_the_server_and_the_models_fill_in_the_same_defaults(kubectl: Kubectl, applied: list[str]) -> None:
     stored = kubectl.json("get", "deltawritejobs,deltatablepolicies", *applied[:2])
-    specs = {(item["kind"], item["metadata"]["name"]): parse(item).spec for item in stored["items"]}  # type: ignore[attr-defined]
+    specs = {(item["kind"], item["metadata"]["name"]): spec_of(item) for item in stored["items"]}  # type: ignore[attr-defined]
     assert len(specs) == len(MANIFESTS)
     for manifest in MANIFESTS:
         stored_spec = specs[manifest["kind"], manifest["metadata"]["name"]]
-        assert stored_spec.model_dump() == parse(manifest).spec.model_dump(), manifest["metadata"]["name"]
+        assert stored_spec.model_dump() == spec_of(manifest).model_dump(), manifest["metadata"]["name"]
 
 
 def test_the_examples_are_taken_as_the_files_that_they_are(kubectl: Kubectl, namespace: str) -> None:

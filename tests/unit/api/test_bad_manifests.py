@@ -5,8 +5,7 @@ import re
 import pytest
 
 from generate.crds import RESOURCES
-from integration.api.manifest_tables import BadManifest, bad_manifests
-from sluice.api.manifests import InvalidManifest, parse
+from integration.api.manifest_tables import BadManifest, bad_manifests, problems_of
 from unit.api.schemas import rules_in
 
 
@@ -20,14 +19,12 @@ CASES = bad_manifests()
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_bad_manifest_is_refused_at_its_field(case: BadManifest) -> None:
-    with pytest.raises(InvalidManifest) as refusal:
-        parse(case.manifest)
-    fields = [problem.partition(": ")[0] for problem in refusal.value.problems]
+    problems = problems_of(case.manifest)
     if case.message in OURS:
-        wanted = f"{case.field}: {case.message}" if case.field else case.message
-        assert wanted in refusal.value.problems
+        place, message = (case.field, case.message) if case.field else case.message.split(" ", maxsplit=1)
+        assert f"{place}: {message}" in problems
     else:
-        assert case.field in fields
+        assert case.field in [problem.partition(": ")[0] for problem in problems]
 
 
 def test_every_rule_has_a_manifest_that_breaks_it() -> None:

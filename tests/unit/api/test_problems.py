@@ -59,7 +59,7 @@ TOLD: list[tuple[object, str]] = [
         DELETE | {"parameters": {"x": {"double": math.inf}}},
         "spec.parameters.x.double: must be a finite number, not .inf",
     ),
-    (DELETE | {7: 1}, "spec.7: a field's name must be text, not 7: put it in quotes"),
+    (DELETE | {7: 1}, "spec[7]: a field's name must be text, not 7: put it in quotes"),
     (
         [],
         "spec: must be a mapping of fields: sql, write, stream, application, parameters, footprint, writes, runKey, priority, "

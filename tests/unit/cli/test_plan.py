@@ -127,7 +127,7 @@ def test_an_unusable_place_is_named_and_the_rest_is_planned(folder: Path) -> Non
     }
     assert "a template? render it first" in told["template.yaml"]
     assert "is not UTF-8 text" in told["bytes.yaml"]
-    assert "sql is given twice" in told["twice.yaml"]
+    assert 'key "sql" appears twice' in told["twice.yaml"]
     assert "spec.sqll" in told["wrong.yaml"]
     assert "already in" in told["again.yaml"]
     assert "there is no such file" in told["nowhere"]
@@ -144,7 +144,8 @@ def test_windows_files_and_many_documents_in_one_are_read(tmp_path: Path) -> Non
     text = "\r\n---\r\n".join(documents)
     (tmp_path / "bom.yaml").write_bytes(b"\xef\xbb\xbf" + text.encode())
     (tmp_path / "utf16.yml").write_bytes(job("c", MERGE_BY_SOURCE).encode("utf-16"))
-    block = "kind: DeltaWriteJob\r\nmetadata: {name: d}\r\nspec:\r\n  sql: |\r\n    " + OTHER_DAY.replace(
+    block = "apiVersion: sluice.dev/v1alpha1\r\n"
+    block += "kind: DeltaWriteJob\r\nmetadata: {name: d}\r\nspec:\r\n  sql: |\r\n    " + OTHER_DAY.replace(
         " WHERE", "\r\n    WHERE"
     )
     (tmp_path / "crlf.yaml").write_bytes(block.encode())

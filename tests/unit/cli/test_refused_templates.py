@@ -92,7 +92,7 @@ def test_each_of_several_problems_is_a_line_with_its_place_in_the_file(tmp_path:
     places = [re.search(r"template\.(\S+) \(line (\d+)\): ", line) for line in told]
     lines = (tmp_path / "a.yaml").read_text(encoding="utf-8").splitlines()
     found = {place[1]: lines[int(place[2]) - 1].split('"')[1] for place in places if place is not None}
-    assert found == {"mode": "mode", "driver.podName": "podName", "driver.env.0.name": "name"}
+    assert found == {"mode": "mode", "driver.podName": "podName", "driver.env[0].name": "name"}
     assert len(told) == 3
 
 

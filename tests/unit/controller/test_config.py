@@ -50,8 +50,8 @@ GOOD = "runtimes: {default: {sparkVersion: 4.2.0}}\n"
                 ("driverPod: {metadata: {annotations: {a: 1}}}", "driverPod.metadata.annotations.a"),
                 ("driverPod: {metadata: {finalizers: a}}", "driverPod.metadata.finalizers"),
                 ("driverPod: {spec: {containers: {name: a}}}", "driverPod.spec.containers"),
-                ("driverPod: {spec: {containers: [a]}}", "driverPod.spec.containers.0"),
-                ("driverPod: {spec: {containers: [{env: {A: b}}]}}", "driverPod.spec.containers.0.env"),
+                ("driverPod: {spec: {containers: [a]}}", "driverPod.spec.containers[0]"),
+                ("driverPod: {spec: {containers: [{env: {A: b}}]}}", "driverPod.spec.containers[0].env"),
                 (
                     "sparkConf: {spark.kubernetes.driver.pod.name: x}",
                     "sparkConf.spark.kubernetes.driver.pod.name",
@@ -61,7 +61,7 @@ GOOD = "runtimes: {default: {sparkVersion: 4.2.0}}\n"
                     "sparkConf.spark.sql.sources.partitionoverwritemode",
                 ),
                 ("sparkConf: {spark.sql.ansi.enabled: 'yes'}", "sparkConf.spark.sql.ansi.enabled"),
-                ("executorPod: {spec: {containers: [a]}}", "executorPod.spec.containers.0"),
+                ("executorPod: {spec: {containers: [a]}}", "executorPod.spec.containers[0]"),
                 ("executorPod: {spec: {tolerations: {key: a}}}", "executorPod.spec.tolerations"),
             )
         ),
@@ -117,7 +117,7 @@ NAMED = "give each pod its name, in the namespace of its job: remove it"
                     "metadata.annotations.sluice.dev/lease",
                     TOLD_APART,
                 ),
-                ("metadata: {finalizers: [a/b, sluice.dev/lease]}", "metadata.finalizers.1", TOLD_APART),
+                ("metadata: {finalizers: [a/b, sluice.dev/lease]}", "metadata.finalizers[1]", TOLD_APART),
                 ("metadata: {name: n}", "metadata.name", NAMED),
                 ("metadata: {generateName: n}", "metadata.generateName", NAMED),
                 ("metadata: {namespace: kube-system}", "metadata.namespace", NAMED),
@@ -129,31 +129,31 @@ NAMED = "give each pod its name, in the namespace of its job: remove it"
                 ("metadata: {uid: y}", "metadata.uid", "there is no such field"),
                 (
                     "spec: {schedulingGates: [{name: a/b}, {name: sluice.dev/never-starts}]}",
-                    "spec.schedulingGates.1.name",
+                    "spec.schedulingGates[1].name",
                     TOLD_APART,
                 ),
                 ("spec: {restartPolicy: Always}", "spec.restartPolicy", "must be 'Never', not 'Always'"),
                 (
                     "spec: {containers: [{name: main, env: []}]}",
-                    "spec.containers.0.image",
+                    "spec.containers[0].image",
                     "rename it",
                 ),
-                ("spec: {containers: [{env: []}]}", "spec.containers.0.name", "runs beside it"),
+                ("spec: {containers: [{env: []}]}", "spec.containers[0].name", "runs beside it"),
                 (
                     "spec: {containers: [{name: a, image: x}, {name: a, image: x}]}",
-                    "spec.containers.1.name",
+                    "spec.containers[1].name",
                     "two containers are called a: rename one",
                 ),
             )
         ),
         (
             "driverPod: {spec: {containers: [{name: spark-kubernetes-driver, restartPolicy: Always}]}}",
-            "driverPod.spec.containers.0.restartPolicy",
+            "driverPod.spec.containers[0].restartPolicy",
             "ended once: remove it",
         ),
         (
             "driverPod: {spec: {containers: [{name: spark-kubernetes-driver, terminationMessagePath: /x}]}}",
-            "driverPod.spec.containers.0.terminationMessagePath",
+            "driverPod.spec.containers[0].terminationMessagePath",
             "/dev/termination-log: remove it",
         ),
         (

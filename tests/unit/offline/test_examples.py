@@ -7,11 +7,12 @@ import pytest
 import yaml
 
 from sluice.api.job import DeltaWriteJobSpec
+from sluice.api.manifests import Document
 from sluice.conflicts import Order, pair_of
 from sluice.footprint import JobFootprint
+from sluice.offline.files import read_files
 from sluice.offline.jobs import Job
 from sluice.offline.knowledge import Knowledge
-from sluice.offline.manifests import Document, read_files
 from sluice.offline.workspace import workspace_of
 from unit.cli.folders import sluice
 

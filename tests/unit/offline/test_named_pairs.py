@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from sluice.api.job import DeltaWriteJobSpec
+from sluice.api.manifests import Document
 from sluice.api.policy import DeltaTablePolicySpec
 from sluice.conflicts import Order, pair_of
 from sluice.footprint import JobFootprint
 from sluice.offline.jobs import Job
 from sluice.offline.knowledge import Knowledge, knowledge_of
-from sluice.offline.manifests import Document
 from sluice.tables import Policy
 
 PATHS = {

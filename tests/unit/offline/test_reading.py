@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from sluice.api.job import DeltaWriteJobSpec
+from sluice.offline.files import read_files
 from sluice.offline.given_facts import UnusableError, facts_of
 from sluice.offline.jobs import Job
 from sluice.offline.knowledge import _table_and_location
-from sluice.offline.manifests import read_files
 from unit.cli.folders import FACTS, PINNED_DELETE, complaints, job, sluice
 
 
@@ -178,7 +178,7 @@ def test_a_wrong_field_is_told_with_its_line_wherever_its_document_begins(tmp_pa
         ("spec:\n  sql: |\n  DELETE\n  FROM t\nx: 1\n", "in what begins on line 3"),
         (
             "apiVersion: sluice.dev/v1alpha1\nkind: DeltaWriteJobs\n",
-            "there is no kind DeltaWriteJobs: use DeltaWriteJob or DeltaTablePolicy",
+            "kind (line 2): there is no kind DeltaWriteJobs; did you mean DeltaWriteJob?",
         ),
     ],
     ids=["a tab", "a text that is not indented", "a kind that does not exist"],

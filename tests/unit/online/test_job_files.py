@@ -68,10 +68,10 @@ def test_lists_are_taken_apart(file: Path) -> None:
 def test_what_cannot_be_run_is_named_with_its_file(text: str, why: str, file: Path) -> None:
     with pytest.raises(CalledWronglyError) as failed:
         works(file, text)
-    assert str(failed.value).startswith(f"{file}: ")
+    assert str(failed.value).startswith(str(file))
     assert why in str(failed.value)
 
 
 def test_a_file_that_is_not_there_is_named(file: Path) -> None:
-    with pytest.raises(CalledWronglyError, match="cannot be read: No such file or directory"):
+    with pytest.raises(CalledWronglyError, match="there is no such file or folder"):
         works_in([file], None, "usual")

@@ -48,7 +48,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     (driver(labels={"sluice.dev/job-uid": "x"}), "driver.labels.sluice.dev/job-uid", "remove it"),
     (driver(labels={"spark-role": "executor"}), "driver.labels.spark-role", "remove it"),
     (driver(annotations={"sluice.dev/lease": "x"}), "driver.annotations.sluice.dev/lease", "remove it"),
-    (driver(env=[{"name": "SLUICE_PLAN", "value": "x"}]), "driver.env.0.name", "another name"),
+    (driver(env=[{"name": "SLUICE_PLAN", "value": "x"}]), "driver.env[0].name", "another name"),
     (driver(envVars={"SLUICE_APPLICATION": "x"}), "driver.envVars.SLUICE_APPLICATION", "another name"),
     (
         driver(envSecretKeyRefs={"SLUICE_PLAN": {"name": "s", "key": "k"}}),
@@ -57,7 +57,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ),
     (
         driver(template={"metadata": {"finalizers": ["sluice.dev/lease"]}}),
-        "driver.template.metadata.finalizers.0",
+        "driver.template.metadata.finalizers[0]",
         "remove it",
     ),
     (
@@ -74,18 +74,18 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     (pod(restartPolicy="OnFailure"), "driver.template.spec.restartPolicy", "Never"),
     (
         pod(schedulingGates=[{"name": "sluice.dev/never-starts"}]),
-        "driver.template.spec.schedulingGates.0.name",
+        "driver.template.spec.schedulingGates[0].name",
         "remove it",
     ),
     (pod(containers=[{"name": "main", "image": "x"}]), "driver.template.spec.containers", "give this name"),
     (
         pod(containers=[OWN | {"env": [{"name": "SLUICE_PLAN"}]}]),
-        "driver.template.spec.containers.0.env.0.name",
+        "driver.template.spec.containers[0].env[0].name",
         "another name",
     ),
     (
         pod(containers=[OWN | {"restartPolicy": "Always"}]),
-        "driver.template.spec.containers.0.restartPolicy",
+        "driver.template.spec.containers[0].restartPolicy",
         "once",
     ),
     ({"executor": {"labels": {"spark-role": "driver"}}}, "executor.labels.spark-role", "remove it"),

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from sluice.api.base import Json
+from sluice.api.manifests import Trouble
 from sluice.offline.answers import troubles_json
-from sluice.offline.manifests import Trouble
 from sluice.offline.simulation.history_trace import Lived
 from sluice.offline.simulation.run import Run
 from sluice.offline.simulation.simulated import Simulation, times

@@ -12,20 +12,13 @@ from pydantic import ValidationError
 
 from sluice.api.durations import seconds
 from sluice.api.job import Operation, Risk, WhenBlocked
+from sluice.api.manifests import Document, Documents, Trouble, decoded, read_text
 from sluice.api.problems import problems_of
 from sluice.footprint import JobFootprint, NotUnderstoodError
 from sluice.offline.assumptions import in_one
+from sluice.offline.files import STANDARD_INPUT, read_files
 from sluice.offline.jobs import Job, manifests_of
 from sluice.offline.knowledge import Knowledge
-from sluice.offline.manifests import (
-    STANDARD_INPUT,
-    Document,
-    Documents,
-    Trouble,
-    decoded,
-    read_files,
-    read_text,
-)
 from sluice.offline.simulation.touches import (
     NOTHING,
     Partition,
@@ -107,6 +100,7 @@ def _read(files: Iterable[Path]) -> Documents:
             more = read_files([file])
             found.found += more.found
             found.troubles += more.troubles
+            found.passed_over += more.passed_over
     return found
 
 

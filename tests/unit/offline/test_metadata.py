@@ -20,7 +20,7 @@ SPECS = {
         ("{name: Load_Orders}", "metadata.name (line 3): 'Load_Orders' is no name that Kubernetes takes"),
         ("{name: -a}", "is no name"),
         ("{name: a..b}", "is no name"),
-        ("{name: 7}", "metadata.name (line 3): must be text, not 7: put it in quotes"),
+        ("{name: 7}", "metadata.name (line 3): must be text, not a number: put it in quotes"),
         (f"{{name: {'a' * 254}}}", "takes at most"),
         ("{generateName: Load-}", "metadata.generateName (line 3): "),
         ("{name: a.b-2}", None),
@@ -45,5 +45,7 @@ def test_a_name_that_the_api_server_refuses_is_told_with_its_line(
 def test_a_job_needs_a_name_that_a_label_can_hold(tmp_path: Path) -> None:
     for kind, code in (("DeltaWriteJob", 3), ("DeltaTablePolicy", 0)):
         file = tmp_path / f"{kind}.yaml"
-        file.write_text(f"kind: {kind}\nmetadata: {{name: {'a' * 64}}}\nspec: {SPECS[kind]}\n")
+        file.write_text(
+            f"apiVersion: sluice.dev/v1alpha1\nkind: {kind}\nmetadata: {{name: {'a' * 64}}}\nspec: {SPECS[kind]}\n"
+        )
         assert sluice("plan", file).exit_code == code

@@ -1,0 +1,92 @@
+"""Finds manifests in files and folders as they are found in repositories."""
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from sluice.api.manifests import Documents, Trouble, decoded, read_text
+
+STANDARD_INPUT = Path("-")
+SUFFIXES = frozenset({".yaml", ".yml", ".json"})
+_NO_MANIFESTS = frozenset({"_delta_log", "testdata"})
+_CHART = "Chart.yaml"
+_PARTS_OF_A_CHART = frozenset({"templates", "charts", "crds"})
+_MOST_BYTES = 64 * 2**20
+
+
+def read_files(paths: Iterable[Path]) -> Documents:
+    """All documents of these files, and of all YAML and JSON files below these folders."""
+    documents = Documents()
+    seen: set[Path] = set()
+    for path in paths:
+        if path == STANDARD_INPUT:
+            read_file(path, documents)
+            continue
+        for file in _files(path, documents):
+            if file.resolve() not in seen:
+                seen.add(file.resolve())
+                before = len(documents.found) + len(documents.troubles)
+                read_file(file, documents)
+                if file == path and before == len(documents.found) + len(documents.troubles):
+                    documents.troubles.append(Trouble(str(file), "holds no manifest"))
+    return documents
+
+
+def _files(path: Path, documents: Documents) -> Iterator[Path]:
+    if not path.is_dir():
+        yield path
+        return
+    files = sorted(file for file in _below(path, documents) if file.suffix.lower() in SUFFIXES)
+    if not files and not documents.passed_over:
+        documents.troubles.append(Trouble(str(path), "no YAML or JSON files in this folder"))
+    for file in files:
+        if file.is_file() or not file.exists():  # reading a pipe or a device would wait for ever
+            yield file
+
+
+def _below(folder: Path, documents: Documents) -> Iterator[Path]:
+    """Yields the files below the folder, without what is rendered from charts. Links to folders are followed, each folder
+    once."""
+
+    def not_read(error: OSError) -> None:
+        documents.troubles.append(Trouble(str(error.filename), f"cannot be read: {error.strerror}"))
+
+    seen: set[str] = set()
+    for place, folders, files in os.walk(folder, onerror=not_read, followlinks=True):
+        if os.path.realpath(place) in seen:
+            folders.clear()
+            continue
+        seen.add(os.path.realpath(place))
+        folders[:] = sorted(name for name in folders if not _is_no_manifest(name))
+        if _CHART in files:
+            documents.passed_over += len(files)
+            documents.passed_over += sum(
+                len(list(Path(place, name).rglob("*.*"))) for name in folders if name in _PARTS_OF_A_CHART
+            )
+            folders[:] = [name for name in folders if name not in _PARTS_OF_A_CHART]
+            continue
+        yield from (Path(place, name) for name in files if not _is_no_manifest(name))
+
+
+def _is_no_manifest(name: str) -> bool:
+    return name.startswith(".") or name in _NO_MANIFESTS
+
+
+def read_file(file: Path, documents: Documents) -> None:
+    place = "standard input" if file == STANDARD_INPUT else str(file)
+    try:
+        if file != STANDARD_INPUT and file.stat().st_size > _MOST_BYTES:
+            documents.troubles.append(Trouble(place, "is too large for manifests (over 64 MiB)"))
+            return
+        text = decoded(sys.stdin.buffer.read() if file == STANDARD_INPUT else file.read_bytes())
+    except FileNotFoundError:
+        why = "is a link that leads nowhere" if file.is_symlink() else "there is no such file or folder"
+        documents.troubles.append(Trouble(place, why))
+    except UnicodeDecodeError as error:
+        why = f"is not UTF-8 text (byte {error.start + 1}): save it as UTF-8"
+        documents.troubles.append(Trouble(place, why))
+    except OSError as error:
+        documents.troubles.append(Trouble(place, f"cannot be read: {error.strerror or error}"))
+    else:
+        read_text(text, place, documents)
