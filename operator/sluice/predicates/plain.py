@@ -24,7 +24,6 @@ MAX_CHOICES = 16
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _TEXT, _NUMBER = "text", "number"
 _SORTS = {Kind.STRING: _TEXT, Kind.INTEGER: _NUMBER}
-_MIDNIGHT = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[ T]00:00(?::00(?:\.0+)?)?)?")
 _INTEGER = re.compile(r"0|-?[1-9]\d{0,17}")
 
 
@@ -46,7 +45,7 @@ def _compared(node: exp.Expr, kind_of: KindOf) -> exp.Expr | None:
     if _sort(right) is not None and isinstance(left, exp.Coalesce):
         return _default_compared(node, left, kind_of)
     if isinstance(node, exp.EQ):
-        return _as_text(left, right, kind_of) or _date_as_timestamp(left, right, kind_of)
+        return _as_text(left, right, kind_of)
     return None
 
 
@@ -149,17 +148,6 @@ def _as_text(left: exp.Expr, right: exp.Expr, kind_of: KindOf) -> exp.Expr | Non
     if kind is Kind.DATE and day_of(right.name) is not None:
         return _equal(column, _date(right.name))
     return None
-
-
-def _date_as_timestamp(left: exp.Expr, right: exp.Expr, kind_of: KindOf) -> exp.Expr | None:
-    """Rewrites date = TIMESTAMP '2026-11-19 00:00:00': a date is its midnight, in the literal's time zone."""
-    if not isinstance(right, exp.Cast) or not right.to.is_type(exp.DType.TIMESTAMPTZ):
-        return None
-    if not isinstance(left, exp.Column) or kind_of(left) is not Kind.DATE:
-        return None
-    text = right.this.name if isinstance(right.this, exp.Literal) and right.this.is_string else ""
-    midnight = _MIDNIGHT.fullmatch(text)
-    return None if midnight is None else _equal(left, _date(midnight.group(1)))
 
 
 # --------------------------------------------------------------------------------------------------------------- helpers
