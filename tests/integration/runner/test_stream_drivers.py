@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
@@ -112,9 +113,10 @@ def test_a_driver_whose_python_outlives_its_jvm_has_died_as_its_container_says(
     with hold(stream_of(table, checkpoint, run_key="dies", table={"path": place(made)})) as (driver, _):
         os.kill(driver.process.pid, signal.SIGKILL)
         driver.process.communicate(timeout=60)
-        wait_for(lambda: driver.termination_log.stat().st_size > 0, "what its Python leaves")
-    assert driver.result()["exception"]["class"] == "Terminated"
-    ended = ended_as_told(driver, 137, "OOMKilled")
+        left: list[str] = []  # once: it may be written again
+        wait_for(lambda: bool(driver_left(driver, left)), "what its Python leaves")
+    assert json.loads(left[-1])["exception"]["class"] == "Terminated"
+    ended = ended_as_told(left[-1], 137, "OOMKilled")
     assert (ended.outcome, ended.exception) == (Outcome.KILLED, None)
     assert "(exit code 137, OOMKilled): it needed more memory than its pod may have" in (ended.message or "")
 
@@ -127,16 +129,20 @@ def test_a_driver_whose_heap_is_full_is_told_how_to_give_it_more(
     text = f"INSERT INTO {at(made)} SELECT id, date, repeat('x', 1500000000) FROM batch"
     driver = submit(tmp_path, stream_of(table, checkpoint, text, trigger=EACH_SECOND), DRIVER_SETTINGS)
     driver.process.communicate(timeout=240)
-    ended = ended_as_told(driver, driver.process.returncode, "Error")
+    ended = ended_as_told(driver.termination_log.read_text(), driver.process.returncode, "Error")
     assert (ended.outcome, ended.exit_code) == (Outcome.FAILED, 1)
     assert ended.exception is not None
     assert ended.exception.class_ == "OutOfMemoryError"
     assert "runtime.driver.memory" in (ended.exception.advice or "")
 
 
-def ended_as_told(driver: Driver, exit_code: int, reason: str) -> Attempt:
+def driver_left(driver: Driver, seen: list[str]) -> str:
+    seen.append(driver.termination_log.read_text())
+    return seen[-1]
+
+
+def ended_as_told(left: str, exit_code: int, reason: str) -> Attempt:
     """What the operator makes of the driver's end, of which its container says this."""
-    left = driver.termination_log.read_text(encoding="utf-8")
     seen = Observation(Stage.ENDED, exit_code=exit_code, detail=reason, message=left)
     begun = datetime.now(UTC)
     attempt = Attempt(number=1, token=1, hash="x", application="a-1", granted_at=begun, started_at=begun)
