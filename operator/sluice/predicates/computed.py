@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from sluice.predicates.atoms import text_of_empty
 from sluice.predicates.columns import Column, ColumnType, Kind
-from sluice.predicates.functions import Function, UnknownValueError, Value
+from sluice.predicates.functions import MAX_LENGTH, Function, UnknownValueError, Value
 from sluice.predicates.tree import Atom
 from sluice.predicates.values import Code, ValueSet, between, successor, union
 
@@ -60,6 +60,8 @@ def value_of(expression: Expression, row: Mapping[str, Value]) -> Value:
             except (ArithmeticError, ValueError) as error:
                 raise UnknownValueError from error
             if type_.kind is Kind.INTEGER and isinstance(found, int) and found.bit_length() >= type_.bits:
+                raise UnknownValueError
+            if isinstance(found, str) and len(found) > MAX_LENGTH:
                 raise UnknownValueError
             return found
 

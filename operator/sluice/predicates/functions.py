@@ -42,6 +42,11 @@ class Function:
     takes_null: bool = False
     """Whether it's asked about NULL, too; otherwise one NULL makes it NULL."""
 
+    @property
+    def fingerprint(self) -> str:
+        """Its name: beside its arguments, whose types are told where it's called, that tells it from all others."""
+        return self.name
+
 
 INT, BIGINT, STRING = parse_type("int"), parse_type("bigint"), parse_type("string")
 DATE, BOOLEAN, TIMESTAMP = parse_type("date"), parse_type("boolean"), parse_type("timestamp")
@@ -137,6 +142,8 @@ def _ascii(change: Callable[[str], str]) -> Callable[[str], str]:
     return changed
 
 
+MAX_LENGTH = 10_000
+"""Characters of a text that is computed: of calls within calls, each may make it longer by as much as a statement can say."""
 _FAR = 1 << 30
 
 
@@ -153,6 +160,8 @@ def _right(text: str, length: int) -> str:
 
 
 def _replaced(text: str, search: str, replacement: str = "") -> str:
+    if text.count(search) * len(replacement) > MAX_LENGTH:
+        raise UnknownValueError
     return text.replace(search, replacement) if search else text
 
 

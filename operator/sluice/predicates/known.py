@@ -14,19 +14,32 @@ from sluice.predicates.values import ValueSet, intersection, successor
 
 MAX_TRIED = 400
 """The most combinations of values that are tried for two boxes: the days of a year, and some."""
+MAX_COMPUTED = 8_000
+"""The most values that are computed for two regions: a condition may have many boxes, each with many functions."""
 
 Box = Mapping[str, ValueSet]
 _Test = tuple[ComputedColumn, ValueSet]
 
 
-def share_no_values(one: Box, other: Box, columns: Mapping[str, Column]) -> bool:
+class Trials:
+    """Counts what is computed for two regions; once that is used up, nothing more is shown to be apart."""
+
+    def __init__(self) -> None:
+        self._left = MAX_COMPUTED
+
+    def allow(self, values: int) -> bool:
+        self._left -= values
+        return self._left >= 0
+
+
+def share_no_values(one: Box, other: Box, columns: Mapping[str, Column], trials: Trials) -> bool:
     """True only if none of the values that the two boxes have in common makes their computed columns what the boxes say."""
     tests = [_tests(box, columns) for box in (one, other)]
     bases = {base.axis: base for column, _ in (*tests[0], *tests[1]) for base in column.bases}
     few = {axis: values for axis, base in bases.items() if (values := _few(base, one, other)) is not None}
     if not few or prod(map(len, few.values())) > MAX_TRIED:
-        return any(_none_of(few, bases, [test]) for test in (*tests[0], *tests[1]))
-    return _none_of(few, bases, *tests)
+        return any(_none_of(few, bases, trials, [test]) for test in (*tests[0], *tests[1]))
+    return _none_of(few, bases, trials, *tests)
 
 
 def _tests(box: Box, columns: Mapping[str, Column]) -> list[_Test]:
@@ -36,12 +49,13 @@ def _tests(box: Box, columns: Mapping[str, Column]) -> list[_Test]:
 
 
 def _none_of(
-    few: Mapping[str, Sequence[Value]], bases: Mapping[str, Column], *groups: Sequence[_Test]
+    few: Mapping[str, Sequence[Value]], bases: Mapping[str, Column], trials: Trials, *groups: Sequence[_Test]
 ) -> bool:
     """Whether each combination of values fails some group's tests; what has other columns than these is not asked."""
     asked = [[test for test in group if all(axis in few for axis in test[0].axes)] for group in groups]
     axes = sorted({axis for group in asked for column, _ in group for axis in column.axes})
-    if not axes or prod(len(few[axis]) for axis in axes) > MAX_TRIED:
+    combinations = prod(len(few[axis]) for axis in axes)
+    if not axes or combinations > MAX_TRIED or not trials.allow(combinations * sum(map(len, asked))):
         return False
     return not any(
         all(_may_hold(group, dict(zip(axes, values, strict=True)), bases) for group in asked)

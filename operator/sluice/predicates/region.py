@@ -15,7 +15,7 @@ from sluice.predicates.atoms import as_stored
 from sluice.predicates.columns import Column
 from sluice.predicates.computed import ComputedColumn
 from sluice.predicates.functions import Value
-from sluice.predicates.known import may_lie, share_no_values
+from sluice.predicates.known import Trials, may_lie, share_no_values
 from sluice.predicates.nnf import All, Any, In, Maybe, Positive, Question, positive
 from sluice.predicates.tree import Predicate
 from sluice.predicates.values import ValueSet, are_disjoint, intersection, union
@@ -63,6 +63,7 @@ class Region:
 
 def disjoint(a: Region, b: Region) -> bool:
     """True only if no row can be in both."""
+    trials = Trials() if a.computes or b.computes else None
     for box in a.boxes:
         for other in b.boxes:
             for axis, side in box.items():
@@ -70,9 +71,7 @@ def disjoint(a: Region, b: Region) -> bool:
                 if opposite is not None and are_disjoint(side, opposite):
                     break
             else:
-                if not (a.computes or b.computes) or not share_no_values(
-                    box, other, {**a.columns, **b.columns}
-                ):
+                if trials is None or not share_no_values(box, other, {**a.columns, **b.columns}, trials):
                     return False
     return True
 

@@ -13,6 +13,7 @@ from sluice.predicates import (
     reasons,
     to_sql,
 )
+from sluice.tables.fingerprint import fingerprint_of
 
 TABLE = Table.of(
     {"date": "date", "region": "string", "n": "int", "k": "int", "day": "date"}, ["date", "region", "n"]
@@ -129,3 +130,31 @@ def test_midnights_of_days_are_compared_in_any_time_zone() -> None:
         ("date_trunc('MONTH', date) IN ('2026-02-01')", "TRUE"),
     ):
         assert to_sql(compiled(parse(condition, TABLE))) == told, condition
+
+
+def test_conditions_on_functions_have_fingerprints_that_tell_them_apart() -> None:
+    """By these a footprint is known again, also one that Sluice has to compute."""
+    conditions = [
+        *(condition for pair in (*APART, *MEET) for condition in pair),
+        *("substring(region, 2) = 'a'", "substring(region, 2, 1) = 'a'", "substring(region, 1) = 'a'"),
+        *("date_trunc('MONTH', date) = DATE '2026-02-01'", "date_trunc('YEAR', date) = DATE '2026-02-01'"),
+        *("length(region) = 1", "length(concat(region, region)) = 1", "length(region) = n"),
+    ]
+    by_condition = {condition: fingerprint_of(region(condition)) for condition in dict.fromkeys(conditions)}
+    assert by_condition == {condition: fingerprint_of(region(condition)) for condition in by_condition}
+    shown = {condition: repr(region(condition)) for condition in by_condition}
+    assert len(set(by_condition.values())) >= len(set(shown.values()))
+
+
+def test_a_text_that_grows_call_by_call_is_not_computed() -> None:
+    longer = "replace(" * 8 + "region" + f", 'a', '{'a' * 500}')" * 8
+    assert not disjoint(region(f"{longer} = 'b'"), region("region = 'a'"))
+    assert not disjoint(region(f"length({longer}) = 2"), region("region = 'a'"))
+    assert disjoint(region("replace(region, 'a', 'bb') = 'b'"), region("region = 'a'"))
+
+
+def test_more_functions_than_can_be_computed_at_once_may_be_anything() -> None:
+    year = "date BETWEEN '2026-01-01' AND '2026-12-31'"
+    many = " AND ".join(f"dayofyear(date) % {900 + i} < 366" for i in range(40))
+    assert disjoint(region("month(date) = 13"), region(year))
+    assert not disjoint(region(f"{many} AND month(date) = 13"), region(year))
