@@ -68,9 +68,9 @@ _HIDING: dict[str, tuple[Any, str]] = {
     "phase-of-the-future": ({"phase": "Rewinding"}, "status.phase"),
     "outcome-of-the-future": (
         {"attempts": [_ATTEMPT | {"outcome": "Rewound"}]},
-        "status.attempts.0.outcome",
+        "status.attempts[0].outcome",
     ),
-    "attempt-with-more": ({"attempts": [_ATTEMPT | {"holds": ["file:/lake"]}]}, "status.attempts.0.holds"),
+    "attempt-with-more": ({"attempts": [_ATTEMPT | {"holds": ["file:/lake"]}]}, "status.attempts[0].holds"),
     "attempts-object": ({"attempts": {"1": _ATTEMPT}}, "status.attempts"),
     "attempts-text": ({"attempts": "none"}, "status.attempts"),
     "footprint-of-the-future": (

@@ -130,7 +130,7 @@ def test_a_status_that_hides_what_its_job_did_stops_that_job_and_its_tables_alon
         ),
         "the job says that its status can't be read",
     )
-    assert "status.attempts.0.grantedAt" in told["message"]
+    assert "status.attempts[0].grantedAt" in told["message"]
     held = cluster.operator_tells("HoldersReadable", "False")
     assert f"{cluster.namespace}/edited" in held["message"]
     assert "file:/lake/edited" in held["message"]
