@@ -86,7 +86,7 @@ _HIDING: dict[str, tuple[Any, str]] = {
                 }
             ]
         },
-        "status.footprint.0.deletes",
+        "status.footprint[0].deletes",
     ),
     "footprint-text": ({"footprint": "all"}, "status.footprint"),
 }
