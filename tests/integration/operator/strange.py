@@ -146,7 +146,7 @@ _POLICIES: dict[str, tuple[Any, str]] = {
     "dialect-text": (_about("dialect-2", dialect="oss"), "spec.dialect"),
     "isolation-of-the-future": (_about("isolation", isolationLevel="Snapshot"), "spec.isolationLevel"),
     "unknown-field": (_about("unknown", aliasOf="/lake/good"), "spec.aliasOf"),
-    "columns-of-numbers": (_about("columns", partitionBy=[1]), "spec.partitionBy.0"),
+    "columns-of-numbers": (_about("columns", partitionBy=[1]), "spec.partitionBy[0]"),
     "admission-of-the-future": (
         _about("admission", admission={"exclusive": True}),
         "spec.admission.exclusive",
