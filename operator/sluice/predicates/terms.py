@@ -113,9 +113,9 @@ def _constant(expression: Expression) -> Literal | None:
         value = value_of(expression, {})
     except UnknownValueError:
         return None
-    if value is None:
-        return None
     kind = expression.type.kind
+    if value is None or kind not in _LITERALS:
+        return None
     return Literal(_LITERALS[kind], bool(value) if kind is Kind.BOOLEAN else value)
 
 
