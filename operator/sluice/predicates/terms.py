@@ -349,7 +349,8 @@ def _as_a_date(reader: _Reader, node: exp.Expr) -> _Term:
 
 def _cast(reader: _Reader, node: exp.Expr) -> _Term:
     target = node.args["to"]
-    name = _TARGETS.get(target.this) if isinstance(target, exp.DataType) and not target.expressions else None
+    plain = isinstance(target, exp.DataType) and _has_only(target, "this", "nested")
+    name = _TARGETS.get(target.this) if plain else None
     if name is None or not _has_only(node, "this", "to", "safe", "_type"):
         raise _NotUnderstoodError
     return reader.call(
