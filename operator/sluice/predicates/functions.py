@@ -147,16 +147,25 @@ MAX_LENGTH = 10_000
 _FAR = 1 << 30
 
 
+def _near(number: int) -> int:
+    if abs(number) > _FAR:
+        raise UnknownValueError  # Spark may make another int of a bigint, and its sums go round
+    return number
+
+
 def _substring(text: str, start: int, length: int | None = None) -> str:
-    if max(abs(start), abs(length or 0)) > _FAR:
-        raise UnknownValueError  # Spark's own sum of the two goes round
+    _near(start)
     first = start - 1 if start > 0 else start + len(text) if start < 0 else 0
-    end = len(text) if length is None else first + length
+    end = len(text) if length is None else first + _near(length)
     return text[max(first, 0) : max(end, 0)]
 
 
+def _left(text: str, length: int) -> str:
+    return text[: max(_near(length), 0)]
+
+
 def _right(text: str, length: int) -> str:
-    return text[-length:] if length > 0 else ""
+    return text[-length:] if _near(length) > 0 else ""
 
 
 def _replaced(text: str, search: str, replacement: str = "") -> str:
@@ -209,7 +218,7 @@ _LIST: tuple[tuple[str, tuple[Kind, ...], ColumnType | None, Callable[..., Value
     ("length", (_TEXT,), INT, len),
     ("substring", (_TEXT, _NUMBER), STRING, _substring),
     ("substring", (_TEXT, _NUMBER, _NUMBER), STRING, _substring),
-    ("left", (_TEXT, _NUMBER), STRING, lambda s, n: s[: max(n, 0)]),
+    ("left", (_TEXT, _NUMBER), STRING, _left),
     ("right", (_TEXT, _NUMBER), STRING, _right),
     ("trim", (_TEXT,), STRING, lambda s: s.strip(" ")),
     ("ltrim", (_TEXT,), STRING, lambda s: s.lstrip(" ")),

@@ -48,7 +48,8 @@ _COMPARISONS: Mapping[type[exp.Expr], str] = {
 _NEGATED = (exp.NEQ, exp.NullSafeNEQ)
 _CONDITIONS = (*_COMPARISONS, exp.And, exp.Or, exp.Not, exp.In, exp.Between, exp.Like, exp.Escape, exp.Is)
 _NULL_TESTS = ("isnull", "isnotnull")
-_OWN_SCOPE = (exp.Query, exp.Lambda)
+_OWN_SCOPE = (exp.Query, exp.Lambda, exp.DataType)
+"""Nodes whose names are none of the table's columns: those of a type are collations and fields."""
 
 
 def parse(

@@ -153,11 +153,13 @@ class _Reader:
 def _called(name: str, terms: Sequence[_Term], form: str | None = None) -> _Term:
     """The call of the function; a constant text that is a date's is one where a date is wanted, as in Spark.
 
+    coalesce wants no date: it makes a text of its dates if one argument is a text, unless ANSI.
+
     `form`: how it's written, with {} for each argument, or another name for it.
     """
     types = [term.expression.type for term in terms]
     found = functions.function(name, types)
-    if found is None:
+    if found is None and name != "coalesce":
         terms = [_as_date(term) for term in terms]
         types = [term.expression.type for term in terms]
         found = functions.function(name, types)
@@ -245,9 +247,25 @@ def _without_own_cast(node: exp.Expr) -> exp.Expr:
     )
 
 
+_READ_OTHERWISE: Mapping[type[exp.Expr], tuple[type[exp.Expr], ...]] = {
+    exp.BitwiseXor: (exp.BitwiseOr,),
+    exp.BitwiseAnd: (exp.BitwiseOr, exp.BitwiseXor),
+    exp.DPipe: (exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseAnd, exp.Add, exp.Sub),
+}
+"""Operators without brackets below an operator that the parser binds otherwise than Spark does: for Spark & binds closer than
+^, that closer than |, and || as close as + and -."""
+
+
+def _is_read_otherwise(node: exp.Expr) -> bool:
+    others = _READ_OTHERWISE.get(type(node), ())
+    return isinstance(node.this, others) or isinstance(node.args.get("expression"), others)
+
+
 def _operator(name: str, *spellings: str) -> Callable[[_Reader, exp.Expr], _Term]:
     def read(reader: _Reader, node: exp.Expr) -> _Term:
         if not _has_only(node, "this", "expression") or _as_written(node) not in ("", *spellings):
+            raise _NotUnderstoodError
+        if _is_read_otherwise(node):
             raise _NotUnderstoodError
         if node.args.get("expression") is None:
             return reader.call(name, [node.this], f"({name} {{}})")
@@ -359,6 +377,8 @@ def _cast(reader: _Reader, node: exp.Expr) -> _Term:
 
 
 def _joined(reader: _Reader, node: exp.Expr) -> _Term:
+    if _is_read_otherwise(node):
+        raise _NotUnderstoodError
     if isinstance(node, exp.DPipe):
         return _called("concat", _as_texts(reader.terms([node.this, node.expression])), "({} || {})")
     if _as_written(node) != "concat" or not _has_only(node, "expressions", "safe", "coalesce"):

@@ -69,6 +69,12 @@ MEET = [
     ("date_format(date, 'yyyy-MM-dd') = '2011-12-30'", "date_format(date, 'yyyy-MM-dd') = '2011-12-31'"),
     ("upper(region) = 'SS'", "upper(region) = 'ß'"),
     ("month(day) = 2", "day = DATE '2026-03-01'"),
+    ("left(region, 4294967297) = 'a'", "region = 'abc'"),
+    ("right(region, -4294967295) = 'c'", "region = 'abc'"),
+    ("coalesce(date, '2026-01-01') < '2026-1-9'", "date = DATE '2026-02-05'"),
+    ("CAST(region AS STRING COLLATE UTF8_LCASE) = 'eu'", "region = 'EU'"),
+    ("n | n + 3 & 4 = 5", "n = 1"),
+    ("region || n + 1 = '20'", "region = '1' AND n = 9"),
 ]
 
 
@@ -87,6 +93,13 @@ def test_a_function_that_is_only_computed_says_so() -> None:
 
 
 NOT_IN_THE_LIST = [
+    "coalesce(date, '2026-01-01') = '2026-1-9'",
+    "n | n & 1 = 1",
+    "n ^ n & 1 = 1",
+    "n | n ^ 1 = 1",
+    "n & 1 || region = '1'",
+    "region || n + 1 = '20'",
+    "region || 1 - n = '20'",
     "CAST(region AS STRING COLLATE UTF8_LCASE) = 'eu'",
     "date = date_trunc('MONTH', DATE '2026-11-19')",
     "date_trunc('MONTH', DATE '2026-11-19') IS NULL",
