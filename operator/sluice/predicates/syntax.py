@@ -27,6 +27,10 @@ CALLED_AMONG = "called among"
 """The key in the meta of a node without a name: functions that the parser takes for syntax, one of which it may be."""
 
 
+UNIT_UNKNOWN = "unit unknown"
+"""The key in the meta of a truncation whose unit may be another than the node tells, which makes a YEAR of 'Y' and of a column."""
+
+
 class _AsWritten(Spark):
     ORIGINAL_NAME_META_KEY = WRITTEN
 
@@ -66,6 +70,7 @@ _TAKEN_FOR_SYNTAX = (
     frozenset({"APPLY", *SPARK.parser_class.FUNCTION_PARSERS, *SPARK.parser_class.NO_PAREN_FUNCTION_PARSERS})
     - _SYNTAX_OF_SPARK
 )
+_LENGTHENED = frozenset(exp.TimeUnit.UNABBREVIATED_UNIT_NAME)
 _TEMPLATES = (("{{", "}}"), ("{%", "%}"), ("{#", "#}"), ("${", "}"))
 """How template expressions begin and end."""
 
@@ -121,6 +126,7 @@ def _only(
         raise PredicateError(f"this is more than one {what}: write only one", *place_of(tokens))
     note_source(found[0], tokens, text)
     _tell_of_calls(found[0], tokens)
+    _tell_of_units(found[0], tokens)
     _show_pipes(found[0], tokens)
     return found[0]
 
@@ -144,6 +150,39 @@ def _tell_of_calls(tree: exp.Expr, tokens: Sequence[Token]) -> None:
     for node in tree.walk() if called else ():
         if WRITTEN not in node.meta:
             node.meta[CALLED_AMONG] = called
+
+
+def _tell_of_units(tree: exp.Expr, tokens: Sequence[Token]) -> None:
+    """Notes that units are not what they seem: of `trunc(d, 'Y')`, which Spark makes NULL, the parser makes a YEAR."""
+    calls = [at for at, (token, after) in enumerate(pairwise(tokens)) if _truncates(token, after)]
+    if not all(_is_unit_as_written(tokens, at) for at in calls):
+        for node in tree.find_all(exp.DateTrunc, exp.TimestampTrunc):
+            node.meta[UNIT_UNKNOWN] = True
+
+
+def _truncates(token: Token, after: Token) -> bool:
+    return after.token_type is TokenType.L_PAREN and token.text.upper() in ("TRUNC", "DATE_TRUNC")
+
+
+def _is_unit_as_written(tokens: Sequence[Token], call: int) -> bool:
+    """Whether the unit of a truncation is a text, as a whole, that the parser leaves as it is."""
+    end = _end_of_call(tokens, call + 1)
+    if end - call < 5:  # fewer than two arguments
+        return False
+    comma, unit = (end - 2, end - 1) if tokens[call].text.upper() == "TRUNC" else (call + 3, call + 2)
+    is_text = tokens[unit].token_type is TokenType.STRING and tokens[comma].token_type is TokenType.COMMA
+    return is_text and tokens[unit].text.upper() not in _LENGTHENED
+
+
+def _end_of_call(tokens: Sequence[Token], opening: int) -> int:
+    depth = 0
+    for position in range(opening, len(tokens)):
+        depth += (tokens[position].token_type is TokenType.L_PAREN) - (
+            tokens[position].token_type is TokenType.R_PAREN
+        )
+        if depth == 0:
+            return position
+    return opening
 
 
 def refuse_templates(text: str) -> None:

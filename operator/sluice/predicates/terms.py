@@ -26,7 +26,7 @@ from sluice.predicates.literals import (
     integer_of,
 )
 from sluice.predicates.scope import axis_in_zone
-from sluice.predicates.syntax import CALLED_AMONG, WRITTEN
+from sluice.predicates.syntax import CALLED_AMONG, UNIT_UNKNOWN, WRITTEN
 from sluice.predicates.text import named, quoted
 
 Resolve = Callable[[exp.Column], Column | Widening]
@@ -320,7 +320,8 @@ def _truncated(reader: _Reader, node: exp.Expr) -> _Term:
     name = (
         functions.UNITS.get(unit.name.upper()) if isinstance(unit, exp.Literal) and unit.is_string else None
     )
-    if name is None or _as_written(node) != "trunc" or not _has_only(node, "this", "unit"):
+    plain = _as_written(node) == "trunc" and _has_only(node, "this", "unit")
+    if name is None or not plain or node.meta.get(UNIT_UNKNOWN):
         raise _NotUnderstoodError
     day = reader.term(_without_own_cast(node.this))
     return _called("trunc", [day, _Term(Known(name, STRING), quoted(unit.name), name)])
@@ -333,7 +334,7 @@ def _truncated_in_zone(reader: _Reader, node: exp.Expr) -> _Term:
     plain = (
         isinstance(unit, exp.Var) and _as_written(node) == "date_trunc" and _has_only(node, "this", "unit")
     )
-    if name is None or not plain:
+    if name is None or not plain or node.meta.get(UNIT_UNKNOWN):
         raise _NotUnderstoodError
     given = [reader.term(node.this), _Term(Known(name, STRING), quoted(unit.name), name)]
     if reader.time_zone is not None:

@@ -75,6 +75,9 @@ MEET = [
     ("CAST(region AS STRING COLLATE UTF8_LCASE) = 'eu'", "region = 'EU'"),
     ("n | n + 3 & 4 = 5", "n = 1"),
     ("region || n + 1 = '20'", "region = '1' AND n = 9"),
+    *((f"trunc(date, '{unit}') IS NULL", "date = DATE '2026-02-05'") for unit in ("Y", "q", "W")),
+    *((f"date_trunc('{unit}', date) IS NULL", "date = DATE '2026-02-05'") for unit in ("Y", "Q", "W", "D")),
+    ("trunc(date, region) = DATE '2026-01-01'", "date = DATE '2025-02-05'"),
 ]
 
 
@@ -93,6 +96,9 @@ def test_a_function_that_is_only_computed_says_so() -> None:
 
 
 NOT_IN_THE_LIST = [
+    "date_trunc('YEAR' || 's', date) IS NULL",
+    "trunc(date, 'MON' || 's') IS NULL",
+    "date_trunc(n, trunc(date, 'MM')) IS NULL",
     "coalesce(date, '2026-01-01') = '2026-1-9'",
     "n | n & 1 = 1",
     "n ^ n & 1 = 1",
