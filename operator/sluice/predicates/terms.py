@@ -85,7 +85,7 @@ def computed(
         return _constant(term.expression)
     if not all(base.is_partition for base in bases):
         return None
-    axis = f"{term.means} {term.expression.type.coding}"
+    axis = f"{term.means} {term.expression.type.coding} computed"  # as no column's axis ends, whatever its name
     if term.expression.type.kind is Kind.TIMESTAMP:
         axis = axis_in_zone(axis, time_zone)
     return ComputedColumn(term.written, term.expression.type, True, axis, term.expression, bases)
@@ -134,7 +134,7 @@ class _Reader:
             column = self._resolve(node)
             if isinstance(column, Widening) or column.type.kind not in _LITERALS:
                 raise _NotUnderstoodError
-            return _Term(Of(column), named(column), column.axis)
+            return _Term(Of(column), named(column), repr(column.axis))
         literal = from_syntax(node)
         if isinstance(literal, Literal):
             return _known(literal, node)

@@ -87,6 +87,14 @@ def test_what_is_not_known_of_a_function_may_be_anything(one: str, other: str) -
     assert not disjoint(region(other), region(one))
 
 
+def test_a_column_that_is_named_like_a_function_is_another_column() -> None:
+    table = Table.of({"date": "date", "month(date date)": "int"}, ["date", "month(date date)"])
+    one, other = (
+        compiled(parse(condition, table)) for condition in ("month(date) = 3", "`month(date date)` = 4")
+    )
+    assert not disjoint(one, other)
+
+
 def test_a_function_that_is_only_computed_says_so() -> None:
     assert region("month(date) = 2").reasons == (
         "month(date) is computed only where the partitions are known",
