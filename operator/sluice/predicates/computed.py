@@ -131,7 +131,22 @@ _DAYS = range(date(1000, 1, 1).toordinal() - _EPOCH, date(9000, 1, 1).toordinal(
 """Days within which thresholds are looked for; what lies beyond is only computed."""
 
 
-def on_its_column(atom: Atom) -> Atom:
+MAX_SOUGHT = 1_000
+"""The most thresholds of calls that are looked for in one condition: each takes as many trials as halvings of the days."""
+
+
+class Searches:
+    """Counts the thresholds that are looked for in one condition; once that is used up, functions are only computed."""
+
+    def __init__(self) -> None:
+        self._left = MAX_SOUGHT
+
+    def allow(self, atom: Atom, expression: Expression) -> bool:
+        self._left -= (len(atom.true.cuts) + len(atom.false.cuts)) * _calls(expression)
+        return self._left >= 0
+
+
+def on_its_column(atom: Atom, searches: Searches) -> Atom:
     """The same as a condition on a date, if the column is one that rises with a date; otherwise the atom itself."""
     column = atom.column
     if not isinstance(column, ComputedColumn):
@@ -139,7 +154,8 @@ def on_its_column(atom: Atom) -> Atom:
     spelling = replace(atom.spelling, of=column.name)
     if not (atom.true.cuts or atom.false.cuts) and _is_null_with_its_column(column.expression):
         return Atom(column.bases[0], atom.true, atom.false, spelling)
-    if _rises(column.expression) and column.bases[0].type.kind is Kind.DATE:
+    rises = _rises(column.expression) and column.bases[0].type.kind is Kind.DATE
+    if rises and searches.allow(atom, column.expression):
         true, false = _days(column, atom.true), _days(column, atom.false)
         if true is not None and false is not None:
             return Atom(column.bases[0], true, false, spelling)
@@ -155,6 +171,10 @@ def _is_null_with_its_column(expression: Expression) -> bool:
             constant = all(isinstance(other, Known) and other.value is not None for other in others)
             return function.keeps_null and constant and _is_null_with_its_column(first)
     return False
+
+
+def _calls(expression: Expression) -> int:
+    return 1 + sum(map(_calls, expression.arguments)) if isinstance(expression, Call) else 0
 
 
 def _rises(expression: Expression) -> bool:

@@ -8,12 +8,13 @@ widening the condition.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
 
 from sqlglot import exp
 
 from sluice.predicates import atoms, coercion, limits, terms
 from sluice.predicates.columns import Column, Kind, Table
-from sluice.predicates.computed import ComputedColumn, on_its_column
+from sluice.predicates.computed import ComputedColumn, Searches, on_its_column
 from sluice.predicates.errors import PredicateError
 from sluice.predicates.functions import UnknownValueError, midnight
 from sluice.predicates.literals import Literal, LiteralKind, Widening, from_syntax
@@ -78,6 +79,7 @@ class _Reader:
         self._session = session
         self._budget = limits.MAX_TOKENS
         self._depth = 0
+        self._on_its_column = partial(on_its_column, searches=Searches())
 
     def read(self, node: exp.Expr) -> Predicate:
         try:
@@ -129,7 +131,7 @@ class _Reader:
         return self._is_set(column) if isinstance(column, Column) else None
 
     def _is_set(self, column: Column) -> Predicate | None:
-        return on_its_column(atoms.is_set(column)) if column.type.kind is Kind.BOOLEAN else None
+        return self._on_its_column(atoms.is_set(column)) if column.type.kind is Kind.BOOLEAN else None
 
     def _comparison(self, node: exp.Expr) -> Predicate | None:
         if not _has_only(node, "this", "expression"):
@@ -164,7 +166,7 @@ class _Reader:
         if isinstance(column, Widening):
             return Anything(column.reason)
         if literal.kind is LiteralKind.NULL:
-            return on_its_column(atoms.with_null(column, operator))
+            return self._on_its_column(atoms.with_null(column, operator))
         try:
             place = _midnight(column, literal, self._session) or coercion.place(
                 column, literal, self._session.time_zone, as_text=False
@@ -173,7 +175,7 @@ class _Reader:
             raise PredicateError(str(error), *position(node)) from error
         if isinstance(place, Widening):
             return Anything(place.reason)
-        return on_its_column(atoms.comparison(column, operator, literal, place))
+        return self._on_its_column(atoms.comparison(column, operator, literal, place))
 
     def _condition_compared(self, node: exp.Expr, operator: str, literal: Literal) -> Predicate | None:
         """Reads `(condition) = true` and its like."""
@@ -219,7 +221,7 @@ class _Reader:
             return Anything(places.reason)
         has_null = len(values) < len(elements)
         if column.type.kind is not Kind.FLOATING or atoms.FLOAT_ZERO not in places:
-            return on_its_column(atoms.membership(column, elements, places, has_null=has_null))
+            return self._on_its_column(atoms.membership(column, elements, places, has_null=has_null))
         others = atoms.membership(
             column, elements, [p for p in places if p != atoms.FLOAT_ZERO], has_null=has_null
         )
@@ -250,7 +252,7 @@ class _Reader:
         ):
             return None
         if pattern.kind is LiteralKind.NULL:
-            found: Predicate = on_its_column(atoms.with_null(column, "LIKE"))
+            found: Predicate = self._on_its_column(atoms.with_null(column, "LIKE"))
         else:
             prefix = _prefix(str(pattern.value), escape) if isinstance(pattern.value, str) else None
             if prefix is None:
@@ -263,11 +265,11 @@ class _Reader:
             if isinstance(place, Widening):
                 return Anything(place.reason)
             if column.type.kind is Kind.DATE:
-                found = on_its_column(atoms.written_as(column, place, pattern))
+                found = self._on_its_column(atoms.written_as(column, place, pattern))
             elif is_open:
-                found = on_its_column(atoms.starts_with(column, text, pattern))
+                found = self._on_its_column(atoms.starts_with(column, text, pattern))
             else:
-                found = on_its_column(atoms.comparison(column, "=", pattern, place))
+                found = self._on_its_column(atoms.comparison(column, "=", pattern, place))
         return Not(found) if node.args.get("negate") else found
 
     def _is(self, node: exp.Expr) -> Predicate | None:
@@ -286,7 +288,7 @@ class _Reader:
         if isinstance(column, Widening):
             return Anything(column.reason)
         if column is not None:
-            return on_its_column(atoms.is_null(column))
+            return self._on_its_column(atoms.is_null(column))
         if _is_condition(subject):
             return IsNull(self._predicate(subject))
         literal = self._literal(subject)

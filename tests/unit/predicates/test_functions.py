@@ -188,3 +188,12 @@ def test_more_functions_than_can_be_computed_at_once_may_be_anything() -> None:
     many = " AND ".join(f"dayofyear(date) % {900 + i} < 366" for i in range(40))
     assert disjoint(region("month(date) = 13"), region(year))
     assert not disjoint(region(f"{many} AND month(date) = 13"), region(year))
+
+
+def test_a_function_held_against_thousands_of_values_is_only_computed() -> None:
+    """Each of them would be looked for among all days."""
+    few, many = (f"year(date) IN ({', '.join(map(str, range(1001, end, 2)))})" for end in (1201, 8999))
+    assert region(few).reasons == ()
+    assert region(many).reasons
+    assert disjoint(region(many), region("date = DATE '2026-01-01'"))
+    assert not disjoint(region(many), region("date = DATE '2027-01-01'"))
