@@ -125,7 +125,9 @@ class _Reader:
         self.time_zone = time_zone
         self._left = MAX_PARTS
 
-    def term(self, node: exp.Expr) -> _Term:
+    def term(self, node: exp.Expr | None) -> _Term:
+        if node is None:  # an argument that the parser does not miss
+            raise _NotUnderstoodError
         node = node.unnest()
         self._left -= 1
         if self._left < 0:
