@@ -85,7 +85,8 @@ def computed(
         return _constant(term.expression)
     if not all(base.is_partition for base in bases):
         return None
-    axis = f"{term.means} {term.expression.type.coding} computed"  # as no column's axis ends, whatever its name
+    # No column's axis ends so, whatever its name.
+    axis = f"{term.means} {term.expression.type.coding} computed"
     if term.expression.type.kind is Kind.TIMESTAMP:
         axis = axis_in_zone(axis, time_zone)
     return ComputedColumn(term.written, term.expression.type, True, axis, term.expression, bases)
