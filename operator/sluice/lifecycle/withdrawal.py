@@ -92,10 +92,12 @@ def is_over(job: JobView, attempt: Attempt, now: datetime) -> bool:
 
 def backs_off(job: JobView, now: datetime) -> bool:
     """Whether the job stays out of the queue after it had its tables but got nowhere. A stream whose spec was changed since is
-    tried anew."""
+    tried anew, unless it gives way to others, which can't begin before it is out of their way."""
     since = job.status.since
     if job.phase is not Phase.BACKING_OFF or since is None or not since <= now < _back_off_ends(job, since):
         return False
+    if job.status.reason == Reason.PAUSE_EXCEEDED:
+        return True
     attempts = job.status.attempts
     return not (attempts and job.is_stream and job.was_rewritten_since(attempts[-1]))
 

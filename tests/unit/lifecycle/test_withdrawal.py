@@ -127,6 +127,16 @@ def test_a_stream_is_tried_anew_once_what_it_does_was_changed(changed: Any, *, b
     assert withdrawal.backs_off(edited, NOW) is backs_off
 
 
+def test_a_changed_stream_that_gives_way_to_others_is_out_of_their_way_all_the_same() -> None:
+    failed = stream(attempt(outcome=Outcome.FAILED, ended_at=NOW))
+    edited = JobView(failed.body | {"spec": spec(query="SELECT * FROM source WHERE id > 1")}, PROFILES, NOW)
+    change = withdrawal.gave_way(edited, "streams go on", NOW)
+    body = edited.body | {"status": as_body(status_after(edited, change, NOW))}
+    gives_way = JobView(body, PROFILES, NOW)
+    assert gives_way.footprint_from_spec
+    assert withdrawal.backs_off(gives_way, NOW)
+
+
 def test_who_does_not_back_off_is_not_kept_out() -> None:
     assert not withdrawal.backs_off(job(), NOW)
     assert not withdrawal.backs_off(job(status={"phase": "Waiting", "since": NOW.isoformat()}), NOW)
