@@ -6,9 +6,8 @@ there are none, no condition can help.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 from sluice.api.job import Operation
 from sluice.conflicts import stores_and_runs
@@ -76,29 +75,28 @@ class _Step:
 _READS, _NAMES, _WRITES = "reads", "names", "writes"
 
 
-class _Asked(NamedTuple):
-    """Two jobs, alike if their footprints are: statuses and plans ask for the same ones again and again."""
-
-    jobs: Jobs
-
-    def __hash__(self) -> int:
-        return hash((self.jobs[0].fingerprint, self.jobs[1].fingerprint))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Asked) and all(
-            one.fingerprint == same.fingerprint for one, same in zip(self.jobs, other.jobs, strict=True)
-        )
+_known = dict[tuple[bytes, bytes], tuple[Advice, ...]]()
+"""By the fingerprints of two jobs, the latest asked last: statuses and plans ask for the same ones again and again. The jobs
+themselves are not kept, of which a long script may have hundreds of kilobytes."""
+_MOST_KNOWN = 2048
 
 
 def tried(first: JobFootprint, second: JobFootprint) -> tuple[Advice, ...]:
     """Returns the fewest things to do after which the two may run together by the rules; if there are none, those that make the
     verdict less bad."""
-    return _tried(_Asked((first, second))) if first.tables and second.tables else ()
+    if not (first.tables and second.tables):
+        return ()
+    asked = first.fingerprint, second.fingerprint
+    found = _known.pop(asked, None)
+    if found is None:
+        found = _tried((first, second))
+    _known[asked] = found
+    if len(_known) > _MOST_KNOWN:
+        del _known[next(iter(_known))]
+    return found
 
 
-@lru_cache(maxsize=2048)
-def _tried(asked: _Asked) -> tuple[Advice, ...]:
-    jobs = asked.jobs
+def _tried(jobs: Jobs) -> tuple[Advice, ...]:
     before = pair_of(*jobs)
     if before.together:
         return ()

@@ -2,7 +2,9 @@
 needless, and where nothing is advised nothing of the kind helps."""
 
 from dataclasses import dataclass, replace
+from gc import collect
 from itertools import combinations_with_replacement
+from weakref import ref
 
 import pytest
 
@@ -169,3 +171,20 @@ def test_what_only_makes_it_less_bad_is_said_once_and_said_to_be_so() -> None:
     (one,) = tried(jobs[0], jobs[1])
     assert "S3ConditionalLogStore" in one.words
     assert not one.together
+
+
+def test_jobs_that_advice_was_tried_for_are_not_kept() -> None:
+    """An operator sees ever new ones, of which a long script may have hundreds of kilobytes."""
+    job, other = (
+        Work(f"DELETE FROM {T} WHERE id = {n}").footprint(PARTITIONED, OWN[0], frozenset()) for n in (1, 2)
+    )
+    first = tried(job, other)
+    assert first
+    gone = ref(job), ref(other)
+    del job, other
+    collect()
+    assert [one() for one in gone] == [None, None]
+    again = (
+        Work(f"DELETE FROM {T} WHERE id = {n}").footprint(PARTITIONED, OWN[0], frozenset()) for n in (1, 2)
+    )
+    assert tried(*again) is first, "what was found is"
