@@ -34,8 +34,11 @@ class Neighbours:
     def as_told(self, decision: Decision) -> Decision:
         """Returns the decision as its own job may be told of it, with advice that was tried."""
         waiter = decision.waiter
-        found = (_advised(waiter, one) for one in decision.blocked_by)
-        return replace(decision, blocked_by=self.named(found, _namespace(waiter.job)))
+        by = _namespace(waiter.job)
+        found = (
+            _advised(waiter, one) if self._may_name(one.by.job, by) else one for one in decision.blocked_by
+        )
+        return replace(decision, blocked_by=self.named(found, by))
 
     def named(self, found: Iterable[Blocking], by: str) -> tuple[Blocking, ...]:
         """Returns them as a status in the namespace `by` may name them."""
