@@ -45,6 +45,9 @@ _UNTIL_IT_HAD_ACCESS = frozenset({"AccessDeniedException"})
 """What a person has to look at before a stream has ended any batch. One that has was let in before: what its store refuses
 now, as while a token is changed, may pass."""
 
+_NO_FAILURES = frozenset({Outcome.PAUSED, Outcome.WITHDRAWN})
+"""Ends of attempts after which the row of failures is what it was before them."""
+
 NEVER_AGAIN = (NEVER_RETRIED - _CURED_BY_ITSELF - _UNTIL_IT_HAD_ACCESS) | {
     "CheckpointOfAnotherStreamError",
     "CheckpointInATableError",
@@ -88,9 +91,15 @@ def goes_on(
 
 
 def _is_the_first_of_its_spec(job: JobView, ended: Attempt) -> bool:
-    """Whether the attempt before it was for a spec that its author has changed since."""
-    before = next((one for one in reversed(job.status.attempts) if one.number < ended.number), None)
-    return before is not None and not was_written_alike(before.hash, ended.hash)
+    """Whether its author has changed the spec since the failure before this one."""
+    for before in reversed(job.status.attempts):
+        if before.number >= ended.number:
+            continue
+        if not was_written_alike(before.hash, ended.hash):
+            return True
+        if before.outcome not in _NO_FAILURES:
+            return False
+    return False
 
 
 def _only_met_changed_schemas(job: JobView, ended: Attempt) -> bool:

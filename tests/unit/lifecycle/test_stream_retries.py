@@ -115,6 +115,21 @@ def test_a_spec_that_was_corrected_begins_the_row_anew() -> None:
     assert rows == [1, 6]
 
 
+@pytest.mark.parametrize("between", [Outcome.WITHDRAWN, Outcome.PAUSED])
+def test_an_attempt_that_has_not_failed_tells_nothing_of_a_corrected_spec(between: Outcome) -> None:
+    """Such as one for whose driver there was no place, or that stopped for others before it had ended a batch."""
+    known = (ended(number=1, hash="old-0"), ended(between, number=2, hash="new-0"))
+    given = [each.model_dump(mode="json", by_alias=True, exclude_none=True) for each in known]
+    corrected = stream(status={"phase": "Running", "retries": 5})
+    told = corrected.body["status"] | {"attempts": given}
+    corrected = corrected.now(corrected.body | {"status": told}, corrected.names)
+    third = ended(number=3, hash="new-0")
+    assert again(follows(third, job=corrected)).change.retries == 1
+    given[0] |= {"hash": "new-0"}
+    same = corrected.now(corrected.body | {"status": told | {"attempts": given}}, corrected.names)
+    assert again(follows(third, job=same)).change.retries == 6
+
+
 def test_what_an_earlier_attempt_has_done_counts_for_none_that_follows() -> None:
     assert again(follows(ended(number=9), worked(8), retries=8)).change.retries == 9
 
