@@ -5,9 +5,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from sluice.admission import Blocking, Decision, Holder
+from sluice.api.job import Yield
 from sluice.api.job_status import AttemptException
+from sluice.conflicts.cures import PAUSE_STREAM
 from sluice.conflicts.oracle import MAX_WRITERS, NOT_KNOWN
-from sluice.conflicts.trying import tried
+from sluice.conflicts.trying import Advice, tried
 
 ANOTHER = "a job in another namespace"
 ALL = "*"
@@ -79,10 +81,23 @@ def _advised(waiter: Holder, one: Blocking) -> Blocking:
     verdict = one.conflict.verdict
     if one.by.at_rest or one.by.places is not None or verdict.rule in _NOTHING_TO_TRY:
         return one
-    advice = tried(waiter.footprint, one.by.footprint)
+    advice = _still_to_do(waiter, one.by, tried(waiter.footprint, one.by.footprint))
     said = "; ".join(step.said(waiter.job, one.by.job) for step in advice[:_MOST_ADVICE])
     verdict = verdict._replace(advice=said or None)
     return replace(one, conflict=replace(one.conflict, verdict=verdict))
+
+
+def _still_to_do(waiter: Holder, other: Holder, advice: tuple[Advice, ...]) -> tuple[Advice, ...]:
+    """Leaves out that a stream is to pause which does so already. For another one that runs for ever none does, whatever else is
+    done."""
+    if all(one.words != PAUSE_STREAM for one in advice):
+        return advice
+    endless = [one.for_ever for one in (waiter, other) if one.for_ever is not None]
+    if len(endless) > 1:
+        return ()
+    if all(one is Yield.NEVER for one in endless):
+        return advice
+    return tuple(one for one in advice if one.words != PAUSE_STREAM)
 
 
 def _namespace(job: str) -> str:

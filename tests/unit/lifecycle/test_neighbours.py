@@ -5,15 +5,17 @@ from datetime import UTC, datetime
 import pytest
 
 from sluice.admission import Blocking, Decision, Holder, Waiter
-from sluice.api.job import DeltaWriteJobSpec, WhenBlocked
+from sluice.api.job import DeltaWriteJobSpec, WhenBlocked, Yield
 from sluice.api.job_status import AttemptException, ConflictingCommit
 from sluice.conflicts import Conflict, Level, Verdict, conflict_between
+from sluice.conflicts.cures import PAUSE_STREAM
 from sluice.footprint import footprint_of
 from sluice.footprint.model import JobFootprint
 from sluice.lifecycle.neighbours import ANOTHER, Neighbours
 from sluice.lifecycle.waiting import outcome_of_waiting
 from sluice.predicates import Table
 from sluice.tables import LogStore, TableFacts, key_of_path, oss
+from unit.lifecycle.streaming import spec
 
 NOTHING = JobFootprint(())
 CONFLICT = Conflict(
@@ -88,6 +90,34 @@ def test_advice_on_who_is_in_the_way_was_tried_and_names_the_job_and_its_stateme
     assert advice is not None
     assert advice.startswith("etl/w, DELETE: if only some partitions are meant, say which")
     assert "etl/h" not in advice
+
+
+@pytest.mark.parametrize(
+    ("stream", "waiter", "is_told"),
+    [
+        (Yield.NEVER, None, True),
+        (Yield.METADATA, None, False),
+        (Yield.AGED, None, False),
+        (Yield.NEVER, Yield.NEVER, False),
+        (Yield.METADATA, Yield.NEVER, False),
+    ],
+)
+def test_a_stream_is_advised_to_pause_where_it_does_not_yet_and_would(
+    stream: Yield, waiter: Yield | None, *, is_told: bool
+) -> None:
+    source = TableFacts(columns=Table.of({"id": "int"}), dialect=oss("4.4.0"), log_store=LogStore.SAFE)
+    given = {key_of_path(path): source for path in ("/lake/raw", "/lake/orders")}
+    streaming, altering = (
+        footprint_of(DeltaWriteJobSpec.model_validate(one), {}, facts=given, sources=given)
+        for one in (spec(), {"sql": "ALTER TABLE delta.`/lake/raw` ADD COLUMNS (note STRING)"})
+    )
+    found = conflict_between(altering, streaming)
+    assert found is not None
+    one = Blocking(Holder("h", "etl/h", streaming, for_ever=stream), found, holds=True)
+    waits = Waiter("w", "etl/w", altering, 0, QUEUED, QUEUED, for_ever=waiter)
+    told = Neighbours().as_told(Decision(waits, (one,), count=1))
+    advice = told.blocked_by[0].conflict.verdict.advice
+    assert advice == (f"etl/h: {PAUSE_STREAM}" if is_told else None)
 
 
 def test_neighbours_of_its_own_namespace_stay_named_and_all_stay_counted() -> None:
