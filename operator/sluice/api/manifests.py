@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from sluice.api.kubectl_yaml import KubectlLoader, value_of
+from sluice.api.sentences import kind
 
 _SEPARATOR = re.compile(r"^---(?:[ \t]|$)|^\.\.\.[ \t]*$")
 _TEMPLATE = re.compile(r"\{\{|\{%|\$\{")
@@ -107,8 +108,7 @@ def read_text(text: str, file: str, documents: Documents) -> None:
 
 def _keep(body: object, place: str, source: Origin, documents: Documents) -> None:
     if not isinstance(body, dict):
-        what = type(body).__name__
-        documents.troubles.append(Trouble(place, f"a manifest is a mapping of fields, but this is a {what}"))
+        documents.troubles.append(Trouble(place, f"a manifest is a mapping of fields, but this is {kind(body)}"))
     elif isinstance(body.get("items"), list) and str(body.get("kind", "")).endswith("List"):
         for number, item in enumerate(body["items"]):
             inside = replace(source, within=(*source.within, "items", number))

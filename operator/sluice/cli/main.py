@@ -212,6 +212,13 @@ def _answer_batch(files: list[Path], fail_on: FailOn | None) -> None:
     except FileNotFoundError as error:
         outputs.say(f"{files[0]}: there is no such file", error=True)
         raise typer.Exit(Exit.INCOMPLETE) from error
+    except IsADirectoryError as error:
+        outputs.say(f"{files[0]}: is a folder: name a file of JSON lines", error=True)
+        raise typer.Exit(Exit.INCOMPLETE) from error
+    except UnicodeDecodeError as error:
+        what = files[0] if files else "standard input"
+        outputs.say(f"{what}: is not UTF-8 text from here on: save it as UTF-8", error=True)
+        raise typer.Exit(Exit.INCOMPLETE) from error
     outputs.leave(errors, worst, fail_on)
 
 

@@ -158,6 +158,13 @@ def test_wrong_calls_are_answered_without_a_traceback(tmp_path: Path) -> None:
     missing = sluice("explain", "--batch", tmp_path / "nowhere.jsonl")
     assert missing.exit_code == 3
     assert "there is no such file" in missing.stderr
+    folder = sluice("explain", "--batch", tmp_path)
+    assert folder.exit_code == 3
+    assert f"{tmp_path}: is a folder" in folder.stderr
+    (tmp_path / "latin.jsonl").write_bytes('{"id": "é"}'.encode("latin-1"))
+    latin = sluice("explain", "--batch", tmp_path / "latin.jsonl")
+    assert latin.exit_code == 3
+    assert "is not UTF-8 text" in latin.stderr
     assert sluice("explain", "--history", tmp_path, tmp_path / "a.yaml").exit_code == 2
     assert sluice("explain", "--history", tmp_path, "--within", "-1").exit_code == 2
 
