@@ -33,6 +33,8 @@ _HAPPENS = {
     Level.UNSAFE: "data may be lost, and no exception says so",
 }
 _PLACE = re.compile(r"^(?P<file>.*?)(?:, line (?P<line>\d+))?(?:, column \d+)?(?:, item \d+)?$", re.DOTALL)
+_OF_A_FIELD = re.compile(r" \(line (\d+)\)")
+"""Within what is said of a manifest or of facts: where the field stands."""
 _MOST_NAMED = 5
 _MOST_RELATED = 10
 
@@ -78,18 +80,21 @@ class _Files:
     def at(self, where: Understood | Trouble) -> Json:
         place = where.place if isinstance(where, Trouble) else where.job.place
         found = _PLACE.fullmatch(place)
-        file, line = (place, None) if found is None else (found["file"], found["line"])
-        of_sql = None if isinstance(where, Trouble) else where.job.line_of(("sql",))
-        return {
-            "artifactLocation": self._artifact(file),
-            "region": {"startLine": of_sql or int(line or 1)},
-        }
+        file, begins = (place, 1) if found is None else (found["file"], int(found["line"] or 1))
+        return {"artifactLocation": self._artifact(file), "region": {"startLine": _own_line(where) or begins}}
 
     def _artifact(self, file: str) -> Json:
         path = Path(file).resolve()
         if path.is_relative_to(self._root):
             return {"uri": quote(path.relative_to(self._root).as_posix()), "uriBaseId": "%SRCROOT%"}
         return {"uri": path.as_uri()}
+
+
+def _own_line(where: Understood | Trouble) -> int | None:
+    if isinstance(where, Trouble):
+        field = _OF_A_FIELD.search(where.why)
+        return None if field is None else int(field[1])
+    return where.job.line_of(("sql",))
 
 
 def _conflicts(plan: Plan, files: _Files) -> Iterator[Json]:

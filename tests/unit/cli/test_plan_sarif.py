@@ -117,6 +117,12 @@ def test_what_cannot_be_used_is_told_at_its_line_or_beside_the_results(repositor
     assert "nowhere: there is no such file" in note["message"]["text"]
 
 
+def test_a_field_that_cannot_be_used_is_told_at_its_own_line(repository: Path) -> None:
+    typo = MERGE.replace("name: merge", "name: typo").replace("sql:", "sqll:")
+    (repository / "typo.yaml").write_text(typo, encoding="utf-8")
+    assert told(run_of("."))["all%20my%20jobs/typo.yaml"] == ("unusable", "error", 6)
+
+
 def test_streams_that_keep_others_waiting_and_shared_checkpoints_are_errors(repository: Path) -> None:
     stream = {
         "source": {"format": "delta", "path": "s3://lake/raw"},
