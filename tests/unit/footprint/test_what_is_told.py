@@ -155,3 +155,10 @@ def test_what_is_too_large_to_be_read_is_advised_to_be_cut() -> None:
     insert = one(f"INSERT INTO {T} VALUES " + ", ".join(["(1, DATE '2026-10-01')"] * 4000))
     assert insert.widened == ("the statement has more than 20000 tokens",)
     assert "split it into several statements" in str(insert.reads_advice)
+
+
+def test_who_names_partitions_of_an_unknown_table_is_not_told_to_name_some() -> None:
+    spec = {"sql": f"OPTIMIZE {T} WHERE date = DATE '2026-11-18'; OPTIMIZE {T}"}
+    named, whole = footprint_of(DeltaWriteJobSpec.model_validate(spec), {}).tables
+    assert str(named.reads_advice).startswith("let the operator read the log of file:/lake/t")
+    assert str(whole.reads_advice).startswith("name the partitions to compact")

@@ -24,6 +24,7 @@ AFTER_RESTORE = r"(?:TO )?(?:FOR )?(?:(?:SYSTEM_)?VERSION AS OF (?:0|')|(?:SYSTE
 _HOUR = 3600 * 10**6
 """Microseconds."""
 DATA_RETENTION = FILE_RETENTION
+_NAME_PARTITIONS = "name the partitions to compact: OPTIMIZE table WHERE ..."
 
 
 def optimize(reading: Reading) -> TableFootprint:
@@ -41,6 +42,7 @@ def optimize(reading: Reading) -> TableFootprint:
 
 
 def rewrite(reading: Reading, region: Region, *, not_by_row: str | None = None) -> TableFootprint:
+    names_some = reading.facts is None and region is not EVERYTHING  # which ones, only the table's columns tell
     return reading.footprint(
         Operation.OPTIMIZE,
         reads=NOTHING,
@@ -51,9 +53,7 @@ def rewrite(reading: Reading, region: Region, *, not_by_row: str | None = None) 
         retries_itself=True,
         not_by_row=not_by_row,
         not_understood=() if reading.unread is None else (reading.unread,),
-        reads_advice="name the partitions to compact: OPTIMIZE table WHERE ..."
-        if region.is_everything
-        else None,
+        reads_advice=_NAME_PARTITIONS if region.is_everything and not names_some else None,
     )
 
 
