@@ -139,12 +139,16 @@ def explain(
 ) -> None:
     """Says whether two jobs may run together, in which order they may commit, which one would lose, and why."""
     if batch_:
+        if history is not None or table or table_path:
+            raise typer.BadParameter(
+                "each line of --batch has its own table: it takes neither --table, --table-path nor --history"
+            )
         _answer_batch(files or [], fail_on)
         return
     if history is not None:
-        if files or fail_on:
+        if files or table or table_path or fail_on:
             raise typer.BadParameter(
-                "--history is about one table's log: it takes neither jobs nor --fail-on"
+                "--history is about one table's log: it takes neither jobs, other tables nor --fail-on"
             )
         _replay(history, within, output, everything=everything)
         return

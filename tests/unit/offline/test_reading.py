@@ -167,6 +167,10 @@ def test_wrong_calls_are_answered_without_a_traceback(tmp_path: Path) -> None:
     assert "is not UTF-8 text" in latin.stderr
     assert sluice("explain", "--history", tmp_path, tmp_path / "a.yaml").exit_code == 2
     assert sluice("explain", "--history", tmp_path, "--within", "-1").exit_code == 2
+    for unheeded in (("--table", tmp_path), ("--table-path", tmp_path)):
+        assert sluice("explain", "--history", tmp_path, *unheeded).exit_code == 2
+        assert sluice("explain", "--batch", *unheeded).exit_code == 2
+    assert sluice("explain", "--batch", "--history", tmp_path).exit_code == 2
 
 
 def test_a_wrong_field_is_told_with_its_line_wherever_its_document_begins(tmp_path: Path) -> None:
