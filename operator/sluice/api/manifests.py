@@ -108,7 +108,9 @@ def read_text(text: str, file: str, documents: Documents) -> None:
 
 def _keep(body: object, place: str, source: Origin, documents: Documents) -> None:
     if not isinstance(body, dict):
-        documents.troubles.append(Trouble(place, f"a manifest is a mapping of fields, but this is {kind(body)}"))
+        documents.troubles.append(
+            Trouble(place, f"a manifest is a mapping of fields, but this is {kind(body)}")
+        )
     elif isinstance(body.get("items"), list) and str(body.get("kind", "")).endswith("List"):
         for number, item in enumerate(body["items"]):
             inside = replace(source, within=(*source.within, "items", number))

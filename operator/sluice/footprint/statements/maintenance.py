@@ -42,7 +42,7 @@ def optimize(reading: Reading) -> TableFootprint:
 
 
 def rewrite(reading: Reading, region: Region, *, not_by_row: str | None = None) -> TableFootprint:
-    names_some = reading.facts is None and region is not EVERYTHING  # which ones, only the table's columns tell
+    names_some = reading.facts is None and region is not EVERYTHING  # its columns would tell which
     return reading.footprint(
         Operation.OPTIMIZE,
         reads=NOTHING,
