@@ -133,7 +133,7 @@ def test_a_changed_stream_that_gives_way_to_others_is_out_of_their_way_all_the_s
     change = withdrawal.gave_way(edited, "streams go on", NOW)
     body = edited.body | {"status": as_body(status_after(edited, change, NOW))}
     gives_way = JobView(body, PROFILES, NOW)
-    assert gives_way.footprint_from_spec
+    assert gives_way.footprint_from_spec.tables
     assert withdrawal.backs_off(gives_way, NOW)
 
 
