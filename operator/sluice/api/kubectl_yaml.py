@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 from yaml.constructor import ConstructorError
 
-from sluice.api.unfolding import Unfoldable
+from sluice.api.unfolding import Unfoldable, refused
 
 try:
     from yaml import CSafeLoader as Parser
@@ -41,9 +41,9 @@ class KubectlLoader(Unfoldable, Parser):
                 continue
             key = self.construct_object(key_node, deep=True)
             if key is None or isinstance(key, dict | list):
-                raise _refused(key_node, "a field's name must be text")
+                raise refused(key_node, "a field's name must be text")
             if (name := _json_key(key)) in seen:
-                raise _refused(key_node, f'key "{name}" appears twice: remove one')
+                raise refused(key_node, f'key "{name}" appears twice: remove one')
             seen.add(name)
 
     def _int(self, node: yaml.ScalarNode) -> int | float:
@@ -57,22 +57,16 @@ class KubectlLoader(Unfoldable, Parser):
         """1e3 is 1000, and whole, for so it is written on its way to the API server."""
         text = str(node.value)
         if text.lstrip("+-").lower() in (".inf", ".nan"):
-            raise _refused(
-                node, f"{text} is a number that JSON does not have: put it in quotes if it is text"
-            )
+            raise refused(node, f"{text} is a number that JSON does not have: put it in quotes if it is text")
         number = float(text.replace("_", ""))
         return text if math.isinf(number) else _as_sent(number)
 
     def _no_tag(self, node: yaml.Node) -> None:
-        raise _refused(node, f"the tag {node.tag.replace(_TAG, '!!')} says nothing in a manifest: remove it")
+        raise refused(node, f"the tag {node.tag.replace(_TAG, '!!')} says nothing in a manifest: remove it")
 
 
 def _as_sent(number: float) -> int | float:
     return int(number) if number.is_integer() and int(number) in _INT64 else number
-
-
-def _refused(node: yaml.Node, why: str) -> ConstructorError:
-    return ConstructorError(None, None, why, node.start_mark)
 
 
 def _json_key(key: Any) -> str:

@@ -34,7 +34,7 @@ def refuse_what_cannot_be_unfolded(document: yaml.Node) -> None:
             left.pop()
             sizes[id(node)] = 1 + sum(sizes[id(part)] for part in _parts(node))
             if sizes[id(node)] > MOST_SHARED + len(begun):
-                raise _refused(
+                raise refused(
                     node, f"its aliases add more than {MOST_SHARED:,} values: write out what is needed"
                 )
         else:
@@ -42,7 +42,7 @@ def refuse_what_cannot_be_unfolded(document: yaml.Node) -> None:
             _refuse_long_numbers(node)
             for part in _parts(node):
                 if id(part) in begun and id(part) not in sizes:
-                    raise _refused(part, "an alias in it stands for itself: no manifest can be endless")
+                    raise refused(part, "an alias in it stands for itself: no manifest can be endless")
                 left.append(part)
 
 
@@ -60,8 +60,8 @@ def _refuse_long_numbers(node: yaml.Node) -> None:
         and node.tag == "tag:yaml.org,2002:int"
         and len(node.value) > MOST_DIGITS
     ):
-        raise _refused(node, f"a number of {len(node.value):,} digits: no field takes one")
+        raise refused(node, f"a number of {len(node.value):,} digits: no field takes one")
 
 
-def _refused(node: yaml.Node, why: str) -> ConstructorError:
+def refused(node: yaml.Node, why: str) -> ConstructorError:
     return ConstructorError(None, None, why, node.start_mark)

@@ -71,6 +71,15 @@ def test_what_is_no_manifest_is_refused(text: str) -> None:
     assert _troubles(text)
 
 
+def job(spec: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "apiVersion": "sluice.dev/v1alpha1",
+        "kind": "DeltaWriteJob",
+        "metadata": {"name": "a"},
+        "spec": spec,
+    }
+
+
 @pytest.mark.parametrize("manifest", GOOD, ids=lambda manifest: manifest["metadata"]["name"])
 def test_every_good_manifest_is_taken_and_reads_the_same_when_it_was_written(
     manifest: dict[str, Any],
@@ -119,12 +128,7 @@ def test_all_problems_are_told_at_once() -> None:
     ],
 )
 def test_another_kind_or_version_is_refused(change: dict[str, str], problem: str) -> None:
-    manifest = {
-        "apiVersion": "sluice.dev/v1alpha1",
-        "kind": "DeltaWriteJob",
-        "metadata": {"name": "a"},
-        "spec": {"sql": "SELECT 1"},
-    }
+    manifest = job({"sql": "SELECT 1"})
     assert problems_of(manifest) == ()
     problems = problems_of(manifest | change)
     assert problem in problems
@@ -137,14 +141,7 @@ def test_what_python_would_convert_is_refused_as_the_api_server_does() -> None:
         "admission": {"suspend": "yes"},
         "activeDeadlineSeconds": True,
     }
-    problems = problems_of(
-        {
-            "apiVersion": "sluice.dev/v1alpha1",
-            "kind": "DeltaWriteJob",
-            "metadata": {"name": "a"},
-            "spec": spec,
-        }
-    )
+    problems = problems_of(job(spec))
     assert set(problems) == {
         "spec.priority: must be a whole number, not '5'",
         "spec.admission.suspend: must be true or false, not 'yes'",
@@ -160,14 +157,7 @@ def test_a_value_of_the_wrong_shape_is_refused_in_the_words_of_yaml_not_of_pytho
         "retry": 3,
         "priority": 1001,
     }
-    problems = problems_of(
-        {
-            "apiVersion": "sluice.dev/v1alpha1",
-            "kind": "DeltaWriteJob",
-            "metadata": {"name": "a"},
-            "spec": spec,
-        }
-    )
+    problems = problems_of(job(spec))
     assert set(problems) == {
         "spec.sql: must be text, not a number: put it in quotes",
         "spec.writes: must be a list, not text",
