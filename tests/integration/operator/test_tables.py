@@ -88,16 +88,16 @@ def test_a_column_is_only_missing_if_nobody_is_about_to_add_it(
 
     shared.apply("add-note", {"sql": f"ALTER TABLE delta.`{path}` ADD COLUMNS (note INT)"})
     driver = shared.start("add-note")
-    shared.apply("in-time", update(path, "2026-11-19", "note"))
-    status = shared.reaches("in-time", "Waiting")
+    shared.apply("note-in-time", update(path, "2026-11-19", "note"))
+    status = shared.reaches("note-in-time", "Waiting")
     assert status["footprint"][0]["reads"] == "true"
     assert "there is no column note" in status["footprint"][0]["widened"][0]
     orders.alter.add_columns([Field("note", PrimitiveType("integer"), nullable=True)])
     driver.succeeds(f"file:{path}")
-    driver = shared.start("in-time")
-    assert shared.reaches("in-time", "Running")["footprint"][0]["reads"] == "date = DATE '2026-11-19'"
+    driver = shared.start("note-in-time")
+    assert shared.reaches("note-in-time", "Running")["footprint"][0]["reads"] == "date = DATE '2026-11-19'"
     driver.succeeds(f"file:{path}", 2)
-    shared.reaches("in-time", "Succeeded")
+    shared.reaches("note-in-time", "Succeeded")
 
 
 def test_a_name_that_a_policy_binds_to_a_path_is_the_table_at_that_path(
