@@ -24,6 +24,8 @@ _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE,
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END})
 _NESTING_TYPES = frozenset({TokenType.ARRAY, TokenType.MAP, TokenType.STRUCT})
 _PREFIXES = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE})
+_LESS, _GREATER = TokenType.LT, TokenType.GT
+_STRING, _INTERVAL = TokenType.STRING, TokenType.INTERVAL
 
 
 def excess(tokens: Sequence[Token], what: str = "the condition") -> str | None:
@@ -35,11 +37,11 @@ def excess(tokens: Sequence[Token], what: str = "the condition") -> str | None:
     before: TokenType | None = None
     for token in tokens:
         kind = token.token_type
-        if kind is TokenType.LT and before in _NESTING_TYPES:
+        if kind is _LESS and before in _NESTING_TYPES:
             types += 1
-        elif kind is TokenType.GT and types:
+        elif kind is _GREATER and types:
             types -= 1
-        if kind is TokenType.STRING and before is TokenType.INTERVAL and len(token.text) > MAX_INTERVAL:
+        if kind is _STRING and before is _INTERVAL and len(token.text) > MAX_INTERVAL:
             return f"{what} has an interval of more than {MAX_INTERVAL} characters"
         before = kind
         if kind in _PREFIXES:

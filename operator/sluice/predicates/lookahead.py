@@ -20,6 +20,7 @@ _CONDITION = frozenset({TokenType.ON, TokenType.USING})
 _HAS_NONE = frozenset({TokenType.CROSS, TokenType.NATURAL})
 """Words before JOIN after which the parser looks for no condition."""
 _AFTER_JOINS = frozenset({TokenType.SELECT, TokenType.WHERE})
+_COMMA = TokenType.COMMA
 
 
 def tokens_read(tokens: Sequence[Token], enough: int) -> int:
@@ -41,7 +42,7 @@ def tokens_read(tokens: Sequence[Token], enough: int) -> int:
         elif kind in _AFTER_JOINS:
             doubled -= own
             own, is_after_bare = 0, False
-        elif kind in _JOIN or (kind is TokenType.COMMA and is_after_bare):
+        elif kind in _JOIN or (kind is _COMMA and is_after_bare):
             own += is_after_bare
             doubled += is_after_bare
             is_after_bare = position in bare
@@ -54,7 +55,7 @@ def tokens_read(tokens: Sequence[Token], enough: int) -> int:
 
 def _joins_without_condition(tokens: Sequence[Token]) -> frozenset[int]:
     """Positions of JOINs whose table is not directly followed by a condition."""
-    if all(token.token_type not in _JOIN for token in tokens):
+    if _JOIN.isdisjoint([token.token_type for token in tokens]):
         return frozenset()
     found: set[int] = set()
     is_conditioned = False
@@ -68,7 +69,7 @@ def _joins_without_condition(tokens: Sequence[Token]) -> frozenset[int]:
             is_conditioned = outer.pop() if outer else False
         elif kind in _CONDITION:
             is_conditioned = True
-        elif kind in _JOIN or kind is TokenType.COMMA:
+        elif kind in _JOIN or kind is _COMMA:
             has_none = position > 0 and tokens[position - 1].token_type in _HAS_NONE
             if kind in _JOIN and not is_conditioned and not has_none:
                 found.add(position)

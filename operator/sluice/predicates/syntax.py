@@ -70,7 +70,9 @@ _TAKEN_FOR_SYNTAX = (
     frozenset({"APPLY", *SPARK.parser_class.FUNCTION_PARSERS, *SPARK.parser_class.NO_PAREN_FUNCTION_PARSERS})
     - _SYNTAX_OF_SPARK
 )
+_PIPE, _OPENS, _CLOSES = TokenType.PIPE_GT, TokenType.L_PAREN, TokenType.R_PAREN
 _LENGTHENED = frozenset(exp.TimeUnit.UNABBREVIATED_UNIT_NAME)
+_TRUNCATES = frozenset({"TRUNC", "DATE_TRUNC"})
 _TEMPLATES = (("{{", "}}"), ("{%", "%}"), ("{#", "#}"), ("${", "}"))
 """How template expressions begin and end."""
 
@@ -134,7 +136,7 @@ def _only(
 def _show_pipes(tree: exp.Expr, tokens: Sequence[Token]) -> None:
     """Marks queries written with `a |> b`. The parser rewrites them, and may put a WHERE after a join that followed
     it: code that reads such a query must see that it isn't what was written."""
-    if any(token.token_type is TokenType.PIPE_GT for token in tokens):
+    if _PIPE in [token.token_type for token in tokens]:
         for query in tree.find_all(exp.Query):
             query.set("options", [exp.Var(this="|>")])
 
@@ -145,7 +147,7 @@ def _tell_of_calls(tree: exp.Expr, tokens: Sequence[Token]) -> None:
     called = frozenset(
         token.text.lower()
         for token, after in pairwise(tokens)
-        if after.token_type is TokenType.L_PAREN and token.text.upper() in _TAKEN_FOR_SYNTAX
+        if after.token_type is _OPENS and token.text.upper() in _TAKEN_FOR_SYNTAX
     )
     for node in tree.walk() if called else ():
         if WRITTEN not in node.meta:
@@ -154,14 +156,14 @@ def _tell_of_calls(tree: exp.Expr, tokens: Sequence[Token]) -> None:
 
 def _tell_of_units(tree: exp.Expr, tokens: Sequence[Token]) -> None:
     """Notes that units are not what they seem: of `trunc(d, 'Y')`, which Spark makes NULL, the parser makes a YEAR."""
-    calls = [at for at, (token, after) in enumerate(pairwise(tokens)) if _truncates(token, after)]
+    calls = [
+        at
+        for at, (token, after) in enumerate(pairwise(tokens))
+        if after.token_type is _OPENS and token.text.upper() in _TRUNCATES
+    ]
     if not all(_is_unit_as_written(tokens, at) for at in calls):
         for node in tree.find_all(exp.DateTrunc, exp.TimestampTrunc):
             node.meta[UNIT_UNKNOWN] = True
-
-
-def _truncates(token: Token, after: Token) -> bool:
-    return after.token_type is TokenType.L_PAREN and token.text.upper() in ("TRUNC", "DATE_TRUNC")
 
 
 def _is_unit_as_written(tokens: Sequence[Token], call: int) -> bool:
@@ -177,9 +179,7 @@ def _is_unit_as_written(tokens: Sequence[Token], call: int) -> bool:
 def _end_of_call(tokens: Sequence[Token], opening: int) -> int:
     depth = 0
     for position in range(opening, len(tokens)):
-        depth += (tokens[position].token_type is TokenType.L_PAREN) - (
-            tokens[position].token_type is TokenType.R_PAREN
-        )
+        depth += (tokens[position].token_type is _OPENS) - (tokens[position].token_type is _CLOSES)
         if depth == 0:
             return position
     return opening

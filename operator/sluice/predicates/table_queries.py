@@ -21,60 +21,68 @@ _AFTER_A_TABLE_QUERY = frozenset(
     }
 )  # fmt: skip
 
+_QUOTING = frozenset({TokenType.IDENTIFIER, TokenType.STRING})
+_SPELLED_OUT = frozenset({TokenType.TABLE, TokenType.VALUES})
+_VALUES, _OPENS, _CLOSES, _FROM = TokenType.VALUES, TokenType.L_PAREN, TokenType.R_PAREN, TokenType.FROM
+
 
 def spelled_out(tokens: Sequence[Token]) -> list[Token]:
     """Returns the tokens with such queries spelled out. Raises PredicateError where `TABLE name` is followed by
     something that Spark does not know there."""
-    tokens = _in_two_parentheses(tokens)
-    if not any(token.token_type in (TokenType.TABLE, TokenType.VALUES) for token in tokens):
-        return tokens
+    if tokens and _word(tokens[0]) == "INSERT":
+        tokens = _in_two_parentheses(tokens)
+    if _SPELLED_OUT.isdisjoint([token.token_type for token in tokens]):
+        return list(tokens)
     found: list[Token] = []
-    for position, token, is_query in _places(tokens):
-        if is_query and token.token_type is TokenType.VALUES:
+    copied = 0
+    for position, token in _begin_queries(tokens):
+        is_values = token.token_type is _VALUES
+        if is_values or _named(tokens, position + 1) is not None:
+            found += tokens[copied:position]
             found += _selecting_from(token)
-            found.append(token)
-        elif is_query and token.token_type is TokenType.TABLE and _named(tokens, position + 1) is not None:
-            found += _selecting_from(token)
-        else:
-            found.append(token)
-    return found
+            copied = position + (not is_values)
+    return [*found, *tokens[copied:]]
 
 
 def _in_two_parentheses(tokens: Sequence[Token]) -> list[Token]:
-    """Doubles the parentheses around what begins with FROM in an INSERT."""
+    """Doubles the parentheses around what begins with FROM."""
     found: list[Token] = []
     doubled: list[bool] = []
-    words = [_word(token) for token in tokens[:1]]
     for position, token in enumerate(tokens):
         found.append(token)
-        if token.token_type is TokenType.L_PAREN:
+        if token.token_type is _OPENS:
             after = tokens[position + 1 : position + 2]
-            doubled.append(
-                words == ["INSERT"] and not doubled and bool(after) and after[0].token_type is TokenType.FROM
-            )
+            doubled.append(not doubled and bool(after) and after[0].token_type is _FROM)
             found += [token] * doubled[-1]
-        elif token.token_type is TokenType.R_PAREN and doubled:
+        elif token.token_type is _CLOSES and doubled:
             found += [token] * doubled.pop()
     return found
 
 
-def _places(tokens: Sequence[Token]) -> Iterator[tuple[int, Token, bool]]:
-    """Yields each token with its position, and whether it may be the first word of a query."""
-    words = ["", "", *(_word(token) for token in tokens)]
+def _begin_queries(tokens: Sequence[Token]) -> Iterator[tuple[int, Token]]:
+    """Yields each VALUES and TABLE that may be the first word of a query, with its position."""
+    words = ["", "", *map(_word, tokens)]
     depth, selects = 0, words[2] not in _HOLDS_A_QUERY
     for position, token in enumerate(tokens):
-        before_that, before, text = words[position : position + 3]
-        depth -= text == ")"
-        if token.token_type is TokenType.VALUES:
-            yield position, token, before == "(" or before in _SET_OPERATIONS
-        else:
-            in_a_set = before in _SET_OPERATIONS or (
-                before in _KINDS_OF_SETS and before_that in _SET_OPERATIONS
-            )
-            of_the_statement = depth == 0 and not selects and before not in _NAMES_THE_TARGET
-            yield position, token, before in ("", "(", ")") or in_a_set or of_the_statement
-        selects = selects or (depth == 0 and text in _BEGINS_A_QUERY and before not in _NAMES_THE_TARGET)
-        depth += text == "("
+        text = words[position + 2]
+        if text == ")":
+            depth -= 1
+        if token.token_type in _SPELLED_OUT and _may_begin(
+            token, words[position], words[position + 1], own=depth == 0 and not selects
+        ):
+            yield position, token
+        if depth == 0 and not selects and text in _BEGINS_A_QUERY:
+            selects = words[position + 1] not in _NAMES_THE_TARGET
+        if text == "(":
+            depth += 1
+
+
+def _may_begin(token: Token, before_that: str, before: str, *, own: bool) -> bool:
+    """Whether a query may begin there. `own`: where the statement's own query may."""
+    if token.token_type is _VALUES:
+        return before == "(" or before in _SET_OPERATIONS
+    in_a_set = before in _SET_OPERATIONS or (before in _KINDS_OF_SETS and before_that in _SET_OPERATIONS)
+    return before in ("", "(", ")") or in_a_set or (own and before not in _NAMES_THE_TARGET)
 
 
 def _named(tokens: Sequence[Token], position: int) -> int | None:
@@ -104,8 +112,7 @@ def _is_part(token: Token) -> bool:
 
 
 def _word(token: Token) -> str:
-    quoted = token.token_type in (TokenType.IDENTIFIER, TokenType.STRING)
-    return "`" if quoted else token.text.upper()
+    return "`" if token.token_type in _QUOTING else token.text.upper()
 
 
 def _selecting_from(token: Token) -> Iterator[Token]:

@@ -6,7 +6,7 @@ from itertools import islice
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
-from sluice.footprint.sql.keywords import outside_parentheses, word
+from sluice.footprint.sql.keywords import outside_parentheses, words
 from sluice.footprint.sql.neighbours import astray
 from sluice.footprint.sql.parts import missing_in
 
@@ -24,6 +24,7 @@ _VERBS: dict[type[exp.Expr], str] = {
     exp.Insert: "an INSERT",
 }
 _WRITES = exp.Delete | exp.Update | exp.Merge | exp.Insert
+_DEEPER = {"(": 1, "CASE": 1, ")": -1, "END": -1}
 _NONE_OF_SELECT = (
     "into",
     "kind",
@@ -40,7 +41,8 @@ _NONE_OF_SELECT = (
 
 def foreign(tokens: Sequence[Token], tree: exp.Expr) -> str | None:
     """Why Spark refuses the statement that was parsed into this tree; None if nothing is known against it."""
-    why = astray(tokens) or _of_other_dialects(tree)
+    written = words(tokens)
+    why = astray(tokens, written) or _of_other_dialects(tree)
     if why is not None:
         return why
     if isinstance(tree, exp.Insert) and _is_conditional(tokens) and not _replaces_one_partition(tree):
@@ -48,7 +50,7 @@ def foreign(tokens: Sequence[Token], tree: exp.Expr) -> str | None:
             "IF NOT EXISTS belongs to INSERT OVERWRITE table PARTITION (column = value, ...) with a value for each column: "
             "remove it, or write that"
         )
-    return _foreign_clause(tokens) if isinstance(tree, exp.Merge) else None
+    return _foreign_clause(tokens, written) if isinstance(tree, exp.Merge) else None
 
 
 def _of_other_dialects(tree: exp.Expr) -> str | None:
@@ -110,7 +112,7 @@ def holds_a_query(condition: exp.Expr | None) -> bool:
 
 
 def _is_conditional(tokens: Sequence[Token]) -> bool:
-    found = [text for _, text in islice(outside_parentheses(tuple(tokens)), 16)]
+    found = [text for _, text in islice(outside_parentheses(tokens), 16)]
     return any(found[at : at + 3] == ["IF", "NOT", "EXISTS"] for at in range(len(found)))
 
 
@@ -120,43 +122,45 @@ def _replaces_one_partition(tree: exp.Insert) -> bool:
     return fixed and bool(tree.args.get("overwrite"))
 
 
-def _foreign_clause(tokens: Sequence[Token]) -> str | None:
+def _foreign_clause(tokens: Sequence[Token], written: Sequence[str]) -> str | None:
     """Why Spark refuses a clause of a MERGE: each WHEN says whether rows match, and only the last of its kind may
     have no condition."""
-    clauses = list(_clauses_of_merge(tokens))
-    outside = [text for _, text in outside_parentheses(tuple(tokens))]
-    if "USING" not in outside:
+    if all(text != "USING" for _, text in outside_parentheses(tokens)):
         return "a MERGE lacks USING"
-    for words in clauses:
-        kind = words[1:3] if words[1:2] == ["NOT"] else words[1:2]
-        if kind not in (["MATCHED"], ["NOT", "MATCHED"]) or words[-1:] != ["THEN"] or _begins_another(words):
+    clauses = list(_clauses_of_merge(written))
+    for clause in clauses:
+        kind = clause[1:3] if clause[1:2] == ["NOT"] else clause[1:2]
+        if (
+            kind not in (["MATCHED"], ["NOT", "MATCHED"])
+            or clause[-1:] != ["THEN"]
+            or _begins_another(clause)
+        ):
             return "a clause of the MERGE is not understood: write WHEN [NOT] MATCHED [AND condition] THEN action"
     conditional: dict[tuple[bool, bool], list[bool]] = {}
-    for words in clauses:
-        conditional.setdefault(("NOT" in words[1:2], "SOURCE" in words[3:5]), []).append("AND" in words)
+    for clause in clauses:
+        conditional.setdefault(("NOT" in clause[1:2], "SOURCE" in clause[3:5]), []).append("AND" in clause)
     if not all(all(of_kind[:-1]) for of_kind in conditional.values()):
         return "only the last clause of its kind in a MERGE may have no condition: add one to the others"
     return None
 
 
-def _begins_another(words: Sequence[str]) -> bool:
-    return any(words[position] == "WHEN" for position in _outside_of_values(words) if position)
+def _begins_another(clause: Sequence[str]) -> bool:
+    return any(clause[position] == "WHEN" for position in _outside_of_values(clause) if position)
 
 
-def _clauses_of_merge(tokens: Sequence[Token]) -> Iterator[list[str]]:
+def _clauses_of_merge(written: Sequence[str]) -> Iterator[Sequence[str]]:
     """Yields the words of each clause from WHEN to its THEN, or to the end if it has none."""
-    words = [word(token) for token in tokens]
-    outside = list(_outside_of_values(words))
-    ends = [position + 1 for position in outside if words[position] == "THEN"]
+    outside = list(_outside_of_values(written))
+    ends = [position + 1 for position in outside if written[position] == "THEN"]
     for start in outside:
-        if words[start] == "WHEN":
-            yield words[start : next((end for end in ends if end > start), len(words))]
+        if written[start] == "WHEN":
+            yield written[start : next((end for end in ends if end > start), len(written))]
 
 
-def _outside_of_values(words: Sequence[str]) -> Iterator[int]:
+def _outside_of_values(written: Sequence[str]) -> Iterator[int]:
     """Yields the positions that are in no parentheses and no CASE."""
     depth = 0
-    for position, text in enumerate(words):
-        depth += (text in ("(", "CASE")) - (text in (")", "END"))
+    for position, text in enumerate(written):
+        depth += _DEEPER.get(text, 0)
         if depth == 0:
             yield position

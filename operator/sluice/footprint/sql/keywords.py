@@ -1,6 +1,6 @@
 """Reads word by word the statements that the SQL parser takes for opaque text."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sqlglot.tokenizer_core import Token, TokenType
 
@@ -9,13 +9,16 @@ from sluice.footprint.errors import NotUnderstoodError
 QUOTED = "`"
 """Stands for a quoted name, which is never a keyword."""
 
+_QUOTING = frozenset({TokenType.IDENTIFIER, TokenType.STRING})
+_OPENS, _CLOSES = TokenType.L_PAREN, TokenType.R_PAREN  # in Python 3.11 a name in an enum is slow to look up
+
 
 def word(token: Token) -> str:
-    return QUOTED if token.token_type in (TokenType.IDENTIFIER, TokenType.STRING) else token.text.upper()
+    return QUOTED if token.token_type in _QUOTING else token.text.upper()
 
 
-def words(tokens: tuple[Token, ...]) -> list[str]:
-    return [word(token) for token in tokens]
+def words(tokens: Sequence[Token]) -> list[str]:
+    return [QUOTED if token.token_type in _QUOTING else token.text.upper() for token in tokens]
 
 
 def starts_with(tokens: tuple[Token, ...], expected: tuple[str, ...]) -> bool:
@@ -24,14 +27,18 @@ def starts_with(tokens: tuple[Token, ...], expected: tuple[str, ...]) -> bool:
     )
 
 
-def outside_parentheses(tokens: tuple[Token, ...]) -> Iterator[tuple[int, str]]:
+def outside_parentheses(tokens: Sequence[Token]) -> Iterator[tuple[int, str]]:
     """Yields the words outside of parentheses with their positions."""
     depth = 0
     for position, token in enumerate(tokens):
-        depth -= token.token_type is TokenType.R_PAREN
-        if depth == 0 and token.token_type is not TokenType.R_PAREN:
+        kind = token.token_type
+        if kind is _CLOSES:
+            depth -= 1
+            continue
+        if depth == 0:
             yield position, word(token)
-        depth += token.token_type is TokenType.L_PAREN
+        if kind is _OPENS:
+            depth += 1
 
 
 def closed(tokens: tuple[Token, ...], opening: int) -> int:

@@ -1,11 +1,11 @@
 """Words that never stand next to each other in Spark SQL, although the SQL parser accepts them."""
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from sluice.footprint.sql.keywords import outside_parentheses, word
+from sluice.footprint.sql.keywords import outside_parentheses
 
 _OPENS_A_LIST = frozenset({"SELECT", "(", ",", "["})
 _ENDS_A_LIST = frozenset({")", ",", "]", "", "FROM"})
@@ -27,25 +27,31 @@ _OPENS = frozenset({"(", "[", "CASE"})
 _CLOSES = frozenset({")", "]"})
 _BEYOND_AN_END = frozenset({",", "OR", "WHERE", "WHEN", "THEN", "GROUP", "ORDER", "HAVING", "LIMIT"})
 _TESTS_OF_OTHERS = frozenset({"ISNULL", "NOTNULL"})
+_BEGINS_THREE = frozenset({"EXCEPT", ","})
+_WITHIN_THREE = frozenset({"NOT", "*"})
+_COMMA, _DOT, _STRING, _NUMBER = TokenType.COMMA, TokenType.DOT, TokenType.STRING, TokenType.NUMBER
 
 
-def astray(tokens: Sequence[Token]) -> str | None:
-    """Why Spark refuses the statement that these tokens make; None if nothing is known against it."""
-    words = [word(token) for token in tokens]
-    for line, before, after in _around_commas(tokens, words):
+def astray(tokens: Sequence[Token], words: Sequence[str]) -> str | None:
+    """Why Spark refuses the statement that these tokens make; None if nothing is known against it. `words` are the
+    tokens' words."""
+    kinds = [token.token_type for token in tokens]
+    for position, before, after in _around_commas(kinds, words):
         if before in _OPENS_A_LIST or after in _ENDS_A_LIST:
-            return f"something is missing next to the comma on line {line}"
-    for position, (previous, token) in enumerate(pairwise(tokens)):
-        why = _of_two(previous, token, words[position], words[position + 1])
-        if why is not None:
-            return f"{why} on line {token.line}"
+            return f"something is missing next to the comma on line {tokens[position].line}"
+    for position, (before, text) in enumerate(pairwise(words)):
+        if before in _BEFORE_A_NAME or text in _TESTS_OF_OTHERS or kinds[position] is _NUMBER:
+            why = _of_two(tokens[position], tokens[position + 1], before, text)
+            if why is not None:
+                return f"{why} on line {tokens[position + 1].line}"
     unended = _between_without_and(tokens, words)
     if unended is not None:
         return f"BETWEEN has no AND on line {unended}"
     for position, three in enumerate(zip(words, words[1:], words[2:], strict=False)):
-        why = _of_three(tokens[position], three, tokens[position + 2])
-        if why is not None:
-            return f"{why} on line {tokens[position + 2].line}"
+        if three[0] in _BEGINS_THREE or three[1] in _WITHIN_THREE:
+            why = _of_three(tokens[position], three, tokens[position + 2])
+            if why is not None:
+                return f"{why} on line {tokens[position + 2].line}"
     return _from_without_select(tokens, words)
 
 
@@ -53,12 +59,9 @@ def _from_without_select(tokens: Sequence[Token], words: Sequence[str]) -> str |
     """Finds `FROM t WHERE ...`, which is not a query in Spark: SELECT or |> must come first."""
     if "WHERE" not in words:
         return None
-    outside = [
-        ("", 0),
-        *((text, tokens[position].line) for position, text in outside_parentheses(tuple(tokens))),
-    ]
+    outside = ((text, tokens[position].line) for position, text in outside_parentheses(tokens))
     begins = False
-    for (before, _), (text, line) in pairwise(outside):
+    for (before, _), (text, line) in pairwise(chain([("", 0)], outside)):
         if text in ("SELECT", "VALUES", "|>", "DELETE", "MERGE", "UPDATE"):
             return None
         if text == "WHERE" and begins:
@@ -92,11 +95,12 @@ def _between_without_and(tokens: Sequence[Token], words: Sequence[str]) -> int |
 
 
 def _of_two(previous: Token, token: Token, before: str, text: str) -> str | None:
-    if token.token_type is TokenType.DOT and before in _BEFORE_A_NAME:
+    """Has no more to say than `astray` asks for."""
+    if token.token_type is _DOT and before in _BEFORE_A_NAME:
         return "a part of a name is missing before the dot"
-    if token.token_type is TokenType.STRING and before in _BEFORE_A_TABLE:
+    if token.token_type is _STRING and before in _BEFORE_A_TABLE:
         return f"a string stands where a table must be named, after {before},"
-    if previous.token_type is token.token_type is TokenType.NUMBER:
+    if previous.token_type is token.token_type is _NUMBER:
         return f"something is missing between {previous.text} and {token.text}"
     if before == "FROM" and text in _NO_TABLE:
         return "a table is missing after FROM"
@@ -106,19 +110,21 @@ def _of_two(previous: Token, token: Token, before: str, text: str) -> str | None
 
 
 def _of_three(first: Token, words: tuple[str, str, str], third: Token) -> str | None:
+    """Has no more to say than `astray` asks for."""
     if words[1:] == ("NOT", "NULL") and first.token_type in _ENDS_A_VALUE:
         return "IS is missing before NOT NULL"
     if words[1:] == ("*", "EXCLUDE") and words[0] in _BEFORE_A_STAR:
         return "Spark has no * EXCLUDE: write * EXCEPT"
     if words == ("EXCEPT", "(", ")"):
         return "EXCEPT names no column"
-    if words[:2] == (",", ".") and third.token_type is not TokenType.NUMBER:
+    if words[:2] == (",", ".") and third.token_type is not _NUMBER:
         return "a part of a name is missing before the dot"
     return None
 
 
-def _around_commas(tokens: Sequence[Token], words: Sequence[str]) -> Iterator[tuple[int, str, str]]:
+def _around_commas(kinds: Sequence[TokenType], words: Sequence[str]) -> Iterator[tuple[int, str, str]]:
+    """Yields each comma's position, with the words before and after it."""
     around = ["", *words, ""]
-    for position, token in enumerate(tokens, start=1):
-        if token.token_type is TokenType.COMMA:
-            yield token.line, around[position - 1], around[position + 1]
+    for position, kind in enumerate(kinds):
+        if kind is _COMMA:
+            yield position, around[position], around[position + 2]
