@@ -11,11 +11,12 @@ import yaml
 from generate import by_statement
 from generate.rulebooks import DATABRICKS, DELTA_RS, EVERY_ENGINE, OPEN_SOURCE, READERS, RULEBOOKS, Rulebook
 from sluice.conflicts import Level, Verdict, pair_of
+from sluice.conflicts.advice import Advice
 from sluice.conflicts.eras import ERAS
 from sluice.conflicts.oracle import WITHOUT_A_RULE
 from sluice.conflicts.row_level import SUPPORT
 from sluice.conflicts.rule import Difference, Example, Rule
-from sluice.conflicts.trying import Advice, tried
+from sluice.conflicts.trying import Budget, tried
 from sluice.predicates import functions
 
 HEADER = """<!-- Generated from operator/sluice/conflicts by `./dev generate`: change the rules, not this file. -->
@@ -275,7 +276,7 @@ def _rules(book: Rulebook) -> Iterator[str]:
         yield f"### {_heading(rule)}\n"
         yield f"{rule.says}\n"
         yield from _shown(rule.example)
-        yield f"{_told(book.verdict(rule.example), tried(*book.jobs(rule.example)))}\n"
+        yield f"{_told(book.verdict(rule.example), tried(*book.jobs(rule.example), Budget()) or ())}\n"
         yield f"- Where it comes from: {_cited(rule.sources) or 'no rule above speaks of it'}"
         if rule.differs is not None:
             yield f"- Where documents and code disagree: {_disagreement(rule.differs)}"

@@ -55,6 +55,8 @@ class Holder:
     for_ever: Yield | None = field(default=None, kw_only=True)
     """Set for a stream that doesn't end by itself: for whom it makes room. One whose footprint does not tell what it does makes
     room for nobody."""
+    yields: Yield | None = field(default=None, kw_only=True)
+    """For whom it pauses, if it is a stream, whether or not it ends by itself. Decides nothing: it is told."""
 
 
 @dataclass(frozen=True, slots=True)

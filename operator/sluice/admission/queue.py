@@ -555,10 +555,11 @@ class Queue:
 
 
 def _is_same_work(one: Waiter, other: Waiter) -> bool:
-    return (one.footprint is other.footprint, one.accepts, one.for_ever) == (
+    return (one.footprint is other.footprint, one.accepts, one.for_ever, one.yields) == (
         True,
         other.accepts,
         other.for_ever,
+        other.yields,
     )
 
 

@@ -246,6 +246,7 @@ class Admitting:
             since + age if paused is None else min(since + age, paused),
             accepts=accepted(job.spec.admission, tables, declarations),
             for_ever=job.for_ever,
+            yields=job.yields,
         )
 
     def _seconds_of_pause(self, job: JobView) -> float:

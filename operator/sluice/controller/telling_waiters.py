@@ -1,6 +1,7 @@
 """Tells those that wait who is in their way: when they come to wait, when that changes, when their specs change, and when they
 have waited for as long as they may."""
 
+import logging
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -30,6 +31,8 @@ from sluice.lifecycle.neighbours import Neighbours
 from sluice.lifecycle.status import StatusChange, UnderstoodFields
 from sluice.lifecycle.table_rules import Patience, patience
 from sluice.lifecycle.waiting import outcome_of_waiting
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(kw_only=True)
@@ -153,7 +156,7 @@ class TellingWaiters:
         waiting = (waits(one.by.uid) for one in named if not one.holds)
         self.retelling.told(uid, (*(one.by.uid for one in named), *waiting))
         waited = job.waited(clock.now())
-        told = self.neighbours.as_told(decision)
+        told = self._as_told(decision)
         again = job.status.retry_at is not None
         phase, reason, message = outcome_of_waiting(
             job.when_blocked, self._patience(job), told, waited, again=again
@@ -181,6 +184,19 @@ class TellingWaiters:
         elif phase is not Phase.WAITING:
             ended = telling.ending(phase, reason, message)
             await self.events.tell(job, ended.reason, ended.message, warning=ended.is_warning)
+
+    def _as_told(self, decision: Decision) -> Decision:
+        """A failure to advise must not keep a job from being told, or from ending once it has waited for as long as it may."""
+        try:
+            return self.neighbours.as_told(decision)
+        except Exception:
+            logger.exception(
+                "%s: the operator failed to try what would let it run beside %s: its status advises nothing; please report this, "
+                "with the specs of these jobs",
+                decision.waiter.job,
+                ", ".join(one.by.job for one in decision.blocked_by),
+            )
+            return self.neighbours.without_advice(decision)
 
 
 def waits(uid: str) -> str:

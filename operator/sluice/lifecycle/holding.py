@@ -198,7 +198,8 @@ def holder_of(lease: Lease, job: JobView | None, reach: Reach | None = None) -> 
     for; else anything wherever it may have met others when it was granted, or on all of its tables if that isn't known."""
     with suppress(NotUnderstoodError):  # of a job that is over no spec is kept
         if job is not None and is_of(lease, job):
-            return Holder(lease.uid, lease.job, _footprint(job, lease, reach or _NOTHING_KNOWN))
+            footprint = _footprint(job, lease, reach or _NOTHING_KNOWN)
+            return Holder(lease.uid, lease.job, footprint, yields=job.yields)
     places = None if reach is None else Places(reach.asks, reach.stands)
     return Holder(
         lease.uid, lease.job, _anything_to(map(TableKey.parse, lease.tables), lease.run), places=places

@@ -263,8 +263,12 @@ class JobView:
     @property
     def for_ever(self) -> Yield | None:
         """For whom it makes room, if it is a stream that doesn't end by itself."""
-        stream = self.spec.stream
-        return stream.yield_ if stream is not None and self.streams_for_ever else None
+        return self.yields if self.streams_for_ever else None
+
+    @property
+    def yields(self) -> Yield | None:
+        """For whom it pauses, if it is a stream."""
+        return None if self.spec.stream is None else self.spec.stream.yield_
 
     @property
     def _stream(self) -> Json | None:

@@ -7,15 +7,21 @@ from dataclasses import dataclass, replace
 from sluice.admission import Blocking, Decision, Holder
 from sluice.api.job import Yield
 from sluice.api.job_status import AttemptException
+from sluice.conflicts.advice import Advice
 from sluice.conflicts.cures import PAUSE_STREAM
 from sluice.conflicts.oracle import MAX_WRITERS, NOT_KNOWN
-from sluice.conflicts.trying import Advice, tried
+from sluice.conflicts.trying import Budget, tried
 
 ANOTHER = "a job in another namespace"
 ALL = "*"
 _NOTHING_TO_TRY = frozenset({NOT_KNOWN.rule, MAX_WRITERS.rule})
 _MOST_ADVICE = 4
 """The most that a status says of one job in the way."""
+_FOR_A_STATUS = 600
+"""What may be spent on the advice of one status, since the operator does nothing else meanwhile: some 15 milliseconds."""
+NOT_TRIED = (
+    "what would help is not told here, because it takes long to try: ask sluice explain, with both manifests"
+)
 _QUOTED = "Conflicting commit: {"
 _LEFT_OUT = "Conflicting commit: left out here, because it may be of a job in another namespace"
 
@@ -36,11 +42,17 @@ class Neighbours:
     def as_told(self, decision: Decision) -> Decision:
         """Returns the decision as its own job may be told of it, with advice that was tried."""
         waiter = decision.waiter
-        by = _namespace(waiter.job)
+        by, budget = _namespace(waiter.job), Budget(_FOR_A_STATUS)
         found = (
-            _advised(waiter, one) if self._may_name(one.by.job, by) else one for one in decision.blocked_by
+            _advised(waiter, one, budget) if self._may_name(one.by.job, by) else one
+            for one in decision.blocked_by
         )
         return replace(decision, blocked_by=self.named(found, by))
+
+    def without_advice(self, decision: Decision) -> Decision:
+        """Returns the decision as its own job may be told of it where advice could not be tried."""
+        found = (_advising(one, None) for one in decision.blocked_by)
+        return replace(decision, blocked_by=self.named(found, _namespace(decision.waiter.job)))
 
     def named(self, found: Iterable[Blocking], by: str) -> tuple[Blocking, ...]:
         """Returns them as a status in the namespace `by` may name them."""
@@ -76,28 +88,32 @@ class Neighbours:
         return other == by or ALL in self.shared or {other, by} <= self.shared
 
 
-def _advised(waiter: Holder, one: Blocking) -> Blocking:
+def _advised(waiter: Holder, one: Blocking, budget: Budget) -> Blocking:
     """What is said of a stream at rest is what would break it; of one that isn't known, or of a limit, there is nothing to try."""
-    verdict = one.conflict.verdict
-    if one.by.at_rest or one.by.places is not None or verdict.rule in _NOTHING_TO_TRY:
+    rule = one.conflict.verdict.rule
+    if one.by.at_rest or one.by.places is not None or rule in _NOTHING_TO_TRY:
         return one
-    advice = _still_to_do(waiter, one.by, tried(waiter.footprint, one.by.footprint))
-    said = "; ".join(step.said(waiter.job, one.by.job) for step in advice[:_MOST_ADVICE])
-    verdict = verdict._replace(advice=said or None)
-    return replace(one, conflict=replace(one.conflict, verdict=verdict))
+    found = tried(waiter.footprint, one.by.footprint, budget)
+    if found is None:
+        return _advising(one, NOT_TRIED)
+    advice = _still_to_do(waiter, one.by, found)
+    said = [step.said(waiter.job, one.by.job) for step in advice[:_MOST_ADVICE]]
+    if len(advice) > _MOST_ADVICE:
+        said.append(f"and {len(advice) - _MOST_ADVICE} more things, which sluice explain tells")
+    return _advising(one, "; ".join(said) or None)
+
+
+def _advising(one: Blocking, advice: str | None) -> Blocking:
+    return replace(one, conflict=replace(one.conflict, verdict=one.conflict.verdict._replace(advice=advice)))
 
 
 def _still_to_do(waiter: Holder, other: Holder, advice: tuple[Advice, ...]) -> tuple[Advice, ...]:
-    """Leaves out that a stream is to pause which does so already. For another one that runs for ever none does, whatever else is
-    done."""
-    if all(one.words != PAUSE_STREAM for one in advice):
-        return advice
-    endless = [one.for_ever for one in (waiter, other) if one.for_ever is not None]
-    if len(endless) > 1:
+    """Leaves out that a stream is to pause which does so already. For one that runs for ever none does, whatever else is done."""
+    pairs = ((waiter, other), (other, waiter))
+    pausing = {one: pairs[one.whose] for one in advice if one.words == PAUSE_STREAM and one.whose is not None}
+    if any(beside.for_ever is not None for _, beside in pausing.values()):
         return ()
-    if all(one is Yield.NEVER for one in endless):
-        return advice
-    return tuple(one for one in advice if one.words != PAUSE_STREAM)
+    return tuple(one for one in advice if one not in pausing or pausing[one][0].yields in (None, Yield.NEVER))
 
 
 def _namespace(job: str) -> str:

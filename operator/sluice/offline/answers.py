@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from sluice.api.base import Json
 from sluice.api.manifests import Trouble
 from sluice.conflicts import Pair, Verdict
-from sluice.conflicts.trying import Advice
+from sluice.conflicts.advice import Advice
 from sluice.footprint import TableFootprint
 from sluice.offline.advice import Change
 from sluice.offline.endless import WaitsForEver, who_makes_room, who_waits_for_ever

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -12,12 +11,11 @@ from sluice.api.base import Json
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.api.problems import problems_of
 from sluice.conflicts import Level, pair_of
-from sluice.conflicts.trying import tried
 from sluice.footprint import JobFootprint, NotUnderstoodError, footprint_of
 from sluice.offline.answers import pair_json
 from sluice.offline.given_facts import UnusableError, facts_of, object_in
 from sluice.offline.jobs import settings_of
-from sluice.offline.pairs import without_cluster
+from sluice.offline.pairs import advised
 from sluice.predicates import PredicateError
 from sluice.tables import TableFacts, TableKey
 
@@ -50,8 +48,7 @@ def level_of(answer: Json) -> Level:
 
 def explained(asked: Mapping[str, Any]) -> Json:
     first, second = jobs_of(asked)
-    advice = tuple(replace(one, words=without_cluster(one.words)) for one in tried(first, second))
-    return pair_json(pair_of(first, second), advice)
+    return pair_json(pair_of(first, second), advised(first, second))
 
 
 def jobs_of(asked: Mapping[str, Any]) -> tuple[JobFootprint, JobFootprint]:

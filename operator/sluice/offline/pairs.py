@@ -7,9 +7,10 @@ from itertools import product
 
 from sluice.api.job import Yield
 from sluice.conflicts import Level, Order, Pair, Verdict, pair_of
+from sluice.conflicts.advice import Advice
 from sluice.conflicts.cures import PAUSE_STREAM
 from sluice.conflicts.oracle import worst_for
-from sluice.conflicts.trying import Advice, is_better, tried
+from sluice.conflicts.trying import Budget, is_better, tried
 from sluice.footprint import JobFootprint, reads_no_batch
 from sluice.footprint.checkpoints import checkpoints_of
 from sluice.footprint.sql.advice import OPERATOR_READS
@@ -21,6 +22,10 @@ from sluice.tables import LINK_LOG_STORE, LogStore, TableKey
 
 _LOST_COMMITS = "lost-commits"
 _IS_LOG_STORE = "spark.delta.logStore."
+_NOT_TRIED = (
+    "what would help is not told, because two jobs of so many statements take too long to try: ask for some of their statements "
+    "at a time"
+)
 
 
 @dataclass(frozen=True)
@@ -104,9 +109,17 @@ class Explanation:
 
 def advice_for(first: Understood, second: Understood) -> tuple[Advice, ...]:
     """Returns what would help, tried before it is given, as people without a cluster can do it."""
-    found = tried(first.footprint, second.footprint)
+    found = advised(first.footprint, second.footprint)
     if _makes_room(first) or _makes_room(second):
         found = tuple(one for one in found if one.words != PAUSE_STREAM)
+    return found
+
+
+def advised(first: JobFootprint, second: JobFootprint) -> tuple[Advice, ...]:
+    """Returns the same for two jobs of which only the footprints are known."""
+    found = tried(first, second, Budget())
+    if found is None:
+        return (Advice(_NOT_TRIED, None, together=False),)
     return tuple(replace(one, words=without_cluster(one.words)) for one in found)
 
 

@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sluice.conflicts import Level, Pair, Verdict, pair_of
-from sluice.conflicts.cures import BIND_THE_NAME
-from sluice.conflicts.trying import Advice, is_better
+from sluice.conflicts.advice import Advice
+from sluice.conflicts.trying import is_better
 from sluice.offline.advice import Change, changes_of
 from sluice.offline.knowledge import Knowledge
 from sluice.offline.pairs import Understood, advice_for
-from sluice.tables import TableKey
 
 
 @dataclass(frozen=True)
@@ -111,8 +110,6 @@ def _in_words(jobs: Sequence[Understood], edges: Sequence[Edge]) -> Iterator[Sav
 
 def _general(advice: Advice, first: Understood, second: Understood) -> str:
     """Words for any number of pairs: a name that may be any table is to be bound once, and not for each of these tables."""
-    tables, bind, _ = advice.words.partition(f" {BIND_THE_NAME}")
-    names = [key.text for key in map(TableKey.parse, tables.split(" and ")) if key.is_name] if bind else []
-    if len(names) != 1:
+    if not advice.binds:
         return advice.said(first.name, second.name)
-    return f"bind {names[0]} to its path in a DeltaTablePolicy: until then it may be any table"
+    return f"bind {advice.binds} to its path in a DeltaTablePolicy: until then it may be any table"

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from sluice.admission import Holder
+from sluice.admission import Blocking, Holder
 from sluice.api.base import Json
 from sluice.api.job_status import Phase
 from sluice.controller.admitting import Admitting
 from sluice.footprint.model import JobFootprint, unknown_footprints
+from sluice.lifecycle import neighbours
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import StatusChange
 from sluice.tables import key_of_path
@@ -26,9 +27,11 @@ class Counting:
     def __init__(self, writes: Any) -> None:
         self._writes = writes
         self.of: list[tuple[str, str]] = []
+        self.blocked_by: tuple[Blocking, ...] = ()
 
     async def write(self, job: JobView, change: StatusChange) -> None:
         self.of.append((job.uid, str(change.reason)))
+        self.blocked_by = change.blocked_by or ()
         await self._writes.write(job, change)
 
     def forget_gone(self) -> None: ...
@@ -84,6 +87,30 @@ async def test_until_then_one_timer_stands_for_each_of_them_however_often_they_a
     due = asked.timers.take_due()
     assert sorted(due) == sorted(uids)
     assert asked.timers.take_due() == []
+
+
+@pytest.mark.parametrize(
+    ("admission", "reason"),
+    [({"timeout": "90s"}, "TimedOut"), ({"whenBlocked": "Skip"}, "Blocked"), ({}, "Blocked")],
+)
+async def test_a_job_is_told_and_waits_no_longer_than_it_may_though_the_operator_fails_on_its_advice(
+    admission: dict[str, Any], reason: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(*_: object) -> None:
+        raise ZeroDivisionError("a defect in what is tried")
+
+    monkeypatch.setattr(neighbours, "tried", fails)
+    asked, written = contended(1, timedelta(seconds=100), **admission)
+    for _ in range(6):
+        await turn(asked, "uid-w0")
+    job = asked.world.jobs["uid-w0"]
+    assert written.of[-1] == ("uid-w0", reason)
+    assert job.phase is (
+        Phase.FAILED if "timeout" in admission else Phase.SKIPPED if admission else Phase.WAITING
+    )
+    assert [(one.by.job, one.conflict.verdict.advice) for one in written.blocked_by] == [("etl/h", None)]
+    assert "etl/w0: the operator failed to try what would let it run beside etl/h" in caplog.text
+    assert "a defect in what is tried" in caplog.text
 
 
 class Clock:

@@ -92,6 +92,7 @@ def test_advice_on_who_is_in_the_way_was_tried_and_names_the_job_and_its_stateme
     assert "etl/h" not in advice
 
 
+@pytest.mark.parametrize("ends_itself", [True, False], ids=["a stream with an end", "a stream without one"])
 @pytest.mark.parametrize(
     ("stream", "waiter", "is_told"),
     [
@@ -103,7 +104,7 @@ def test_advice_on_who_is_in_the_way_was_tried_and_names_the_job_and_its_stateme
     ],
 )
 def test_a_stream_is_advised_to_pause_where_it_does_not_yet_and_would(
-    stream: Yield, waiter: Yield | None, *, is_told: bool
+    stream: Yield, waiter: Yield | None, *, is_told: bool, ends_itself: bool
 ) -> None:
     source = TableFacts(columns=Table.of({"id": "int"}), dialect=oss("4.4.0"), log_store=LogStore.SAFE)
     given = {key_of_path(path): source for path in ("/lake/raw", "/lake/orders")}
@@ -113,7 +114,8 @@ def test_a_stream_is_advised_to_pause_where_it_does_not_yet_and_would(
     )
     found = conflict_between(altering, streaming)
     assert found is not None
-    one = Blocking(Holder("h", "etl/h", streaming, for_ever=stream), found, holds=True)
+    for_ever = None if ends_itself else stream
+    one = Blocking(Holder("h", "etl/h", streaming, for_ever=for_ever, yields=stream), found, holds=True)
     waits = Waiter("w", "etl/w", altering, 0, QUEUED, QUEUED, for_ever=waiter)
     told = Neighbours().as_told(Decision(waits, (one,), count=1))
     advice = told.blocked_by[0].conflict.verdict.advice
