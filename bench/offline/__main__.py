@@ -1,5 +1,5 @@
-"""How long `sluice plan` takes for a repository of 1,000 jobs with facts, and for one of 1,000 manifests that has only policies;
-and `sluice explain --history` for a log of 10,000 commits.
+"""How long `sluice plan` takes for a repository of 1,000 jobs with facts, for one of 1,000 manifests that has only policies, and
+for 600 jobs on one table; and `sluice explain --history` for a log of 10,000 commits.
 
 ./dev run python -m bench.offline          # CPU time and time on the clock, each part by itself
 """
@@ -24,6 +24,7 @@ from sluice.offline.workspace import opened
 JOBS = 1_000
 COMMITS = 10_000
 TABLES = 20
+ON_ONE_TABLE = 600
 POLICIES = 200
 
 T = TypeVar("T")
@@ -156,6 +157,11 @@ def with_facts(folder: Path) -> None:
     write_facts(folder)
 
 
+def on_one_table(folder: Path) -> None:
+    write_jobs(folder, ON_ONE_TABLE, 1)
+    write_facts(folder)
+
+
 def with_policies(folder: Path) -> None:
     write_jobs(folder, JOBS - POLICIES, POLICIES)
     write_policies(folder)
@@ -164,6 +170,7 @@ def with_policies(folder: Path) -> None:
 def main() -> None:
     plan_a_folder(with_facts)
     plan_a_folder(with_policies)
+    plan_a_folder(on_one_table)
     with tempfile.TemporaryDirectory() as name:
         write_log(Path(name))
         log = timed(f"read a log of {COMMITS:,} commits", lambda: read_log(Path(name)))

@@ -73,6 +73,13 @@ def explanation_json(explanation: Explanation, troubles: Iterable[Trouble] = ())
 
 def plan_json(plan: Plan) -> Json:
     names = [job.name for job in plan.jobs]
+    told: dict[int, Json] = {}  # verdicts that many pairs share: each is written out once
+
+    def written(verdict: Verdict) -> Json:
+        if id(verdict) not in told:
+            told[id(verdict)] = verdict_json(verdict)
+        return told[id(verdict)]
+
     return {
         "jobs": [
             {
@@ -90,8 +97,8 @@ def plan_json(plan: Plan) -> Json:
                 "verdict": str(edge.level),
                 "order": edge.pair.order.value,
                 "table": edge.table,
-                "firstLoses": verdict_json(edge.pair.first_loses),
-                "secondLoses": verdict_json(edge.pair.second_loses),
+                "firstLoses": written(edge.pair.first_loses),
+                "secondLoses": written(edge.pair.second_loses),
             }
             for edge in plan.edges
         ],

@@ -1,18 +1,15 @@
 """Compares all jobs of some folders with each other: who is in whose way, who can run together, and what would help most."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sluice.api.manifests import Trouble
-from sluice.conflicts import Level, Order, pair_of
-from sluice.conflicts.oracle import worst_for
-from sluice.conflicts.places import places_of
+from sluice.conflicts import Level
 from sluice.offline.assumptions import Assumption
 from sluice.offline.endless import WaitsForEver, waits_for_ever
 from sluice.offline.graph import Widest, widest_set
+from sluice.offline.judging import edges_between
 from sluice.offline.one_checkpoint import OneCheckpoint, who_share_one
-from sluice.offline.pairs import Understood, assumptions_about_stores, perhaps_one
+from sluice.offline.pairs import Understood, assumptions_about_stores
 from sluice.offline.savings import Edge, Saving, savings_of
 from sluice.offline.workspace import Workspace
 
@@ -45,7 +42,7 @@ class Plan:
 
 def planned(workspace: Workspace) -> Plan:
     jobs = tuple(workspace.jobs)
-    edges = tuple(_edges(jobs))
+    edges = tuple(edges_between(jobs))
     widest = widest_set(len(jobs), [(edge.first, edge.second) for edge in edges])
     savings = tuple(savings_of(jobs, edges, workspace.knowledge))
     stores = assumptions_about_stores((jobs[edge.first], jobs[edge.second], edge.pair) for edge in edges)
@@ -53,31 +50,3 @@ def planned(workspace: Workspace) -> Plan:
     endless = [one for edge in edges for one in waits_for_ever(jobs[edge.first], jobs[edge.second])]
     refused = tuple(who_share_one(jobs))
     return Plan(jobs, edges, widest, savings, tuple(endless), refused, assumptions, tuple(workspace.troubles))
-
-
-def _edges(jobs: Sequence[Understood]) -> Iterator[Edge]:
-    for first, second in sorted(_that_may_meet(jobs)):
-        mine, theirs = jobs[first].footprint, jobs[second].footprint
-        pair = pair_of(mine, theirs)
-        if pair.order is not Order.ANY:
-            loses = pair.first_loses.level >= pair.second_loses.level
-            table = worst_for(mine, theirs)[0] if loses else worst_for(theirs, mine)[0]
-            tables = perhaps_one(jobs[first], jobs[second]) or ()
-            perhaps = next((str(key) for key in tables if key != table), None)
-            yield Edge(first, second, pair, str(table), perhaps)
-
-
-def _that_may_meet(jobs: Sequence[Understood]) -> set[tuple[int, int]]:
-    """Looks the pairs up by the places where jobs meet, as the operator does: each with each would be too many."""
-    places = [places_of(job.footprint) for job in jobs]
-    stand: dict[int, list[int]] = defaultdict(list)
-    for number, place in enumerate(places):
-        for one in place.stands:
-            stand[one].append(number)
-    return {
-        (min(number, other), max(number, other))
-        for number, place in enumerate(places)
-        for one in place.asks
-        for other in stand.get(one, ())
-        if other != number
-    }
