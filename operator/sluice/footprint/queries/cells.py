@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from sluice.footprint.sql.nodes import SCALARS, has_only, stranger
+from sluice.footprint.sql.nodes import SCALARS, has_only
 from sluice.footprint.sql.reading import Reading
+from sluice.footprint.sql.survey import surveyed
 from sluice.predicates import (
     ALWAYS,
     Anything,
@@ -250,8 +251,11 @@ def _by_column(reading: Reading, conditions: Sequence[exp.Expr]) -> Mapping[str,
     exact = reading.around.settings.session.case_sensitive
     found: dict[str, tuple[exp.Expr, ...]] = {}
     for condition in conditions:
-        names = {column.name if exact else column.name.lower() for column in condition.find_all(exp.Column)}
-        if len(names) == 1 and condition.find(exp.Query) is None and stranger(condition) is None:
+        survey = surveyed(condition)
+        columns = [node for node in survey.nodes if isinstance(node, exp.Column)]
+        names = {column.name if exact else column.name.lower() for column in columns}
+        holds_query = any(isinstance(node, exp.Query) for node in survey.nodes)
+        if len(names) == 1 and not holds_query and not survey.strangers:
             name = names.pop()
             found[name] = (*found.get(name, ()), condition)
     return found

@@ -12,7 +12,7 @@ from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.regions import EVERYTHING, NOTHING, united
 from sluice.footprint.sql.advice import perhaps_a_view
 from sluice.footprint.sql.naming import key_of_parts
-from sluice.footprint.sql.nodes import RELATIONS, has_only, stranger
+from sluice.footprint.sql.nodes import RELATIONS, has_only
 from sluice.footprint.sql.reading import Reading
 from sluice.footprint.sql.selected import (
     common_table,
@@ -59,7 +59,7 @@ def reads_of(
         return _everything(f"{function}() may be a function over {reading.key}")
     found = [
         scan
-        for table in tree.find_all(exp.Table)
+        for table in reading.survey(tree).tables
         if table is not written and (scan := _scan(table, reading, seen)) is not None
     ]
     return Reads(
@@ -73,15 +73,15 @@ def reads_of(
 def _reads_any_table(
     tree: exp.Expr, reading: Reading, written: exp.Expr | None
 ) -> tuple[exp.Expr | None, str | None]:
-    """Finds a part that isn't understood, and a function that may be a user's. A view's tree belongs to another
-    statement; it is kept here so that no other tree gets its identity."""
+    """Finds a part that isn't understood, and a function that may be a user's."""
     spark = reading.around.settings.spark
 
-    def look() -> tuple[exp.Expr, exp.Expr | None, str | None]:
-        functions = (users_function(node, spark) for node in tree.walk())
-        return tree, stranger(tree, written=written), next((name for name in functions if name), None)
+    def look() -> tuple[exp.Expr | None, str | None]:
+        survey = reading.survey(tree)
+        functions = (users_function(node, spark) for node in survey.calls)
+        return survey.stranger(written=written), next((name for name in functions if name), None)
 
-    return reading.statement.once(("reads any table", id(tree), spark), look)[1:]
+    return reading.statement.once(("reads any table", id(tree), spark), look)
 
 
 def _scan(table: exp.Table, reading: Reading, seen: dict[str, Reads]) -> Reads | None:

@@ -22,7 +22,7 @@ from sluice.footprint.queries.cells import (
 )
 from sluice.footprint.queries.outputs import Expansion, Output, Unknown, is_one_value, outputs_of
 from sluice.footprint.sql.known import Version
-from sluice.footprint.sql.nodes import RELATIONS, SCALARS, has_only, stranger
+from sluice.footprint.sql.nodes import RELATIONS, SCALARS, has_only
 from sluice.footprint.sql.reading import Reading
 from sluice.footprint.sql.selected import common_table, view_named
 from sluice.predicates.syntax import conjuncts
@@ -82,7 +82,7 @@ def rows_of(query: exp.Expr, reading: Reading, depth: int = 0) -> Rows:
     """Returns the rows of a query, reading each query only once: views and common tables may be named many times."""
     if depth > _DEEP or reading.around.settings.session.case_sensitive:
         return None  # then names that differ in case are two columns
-    if depth == 0 and stranger(query) is not None:
+    if depth == 0 and reading.stranger_in(query) is not None:
         return None
     known = reading.rows_known
     if id(query) not in known:
@@ -328,7 +328,7 @@ def _table(node: exp.Table, reading: Reading, depth: int) -> Rows:
         query = reading.around.views[name]
         under = reading.around.inside_view(name).settings
         same = under.session == reading.around.settings.session and not exact
-        if query is None or stranger(query) is not None or not same:
+        if query is None or reading.stranger_in(query) is not None or not same:
             return None
         return rows_of(query, reading, depth + 1)
     facts = reading.columns_of(node)

@@ -8,7 +8,8 @@ from sqlglot.tokenizer_core import Token
 
 from sluice.footprint.sql.keywords import outside_parentheses, words
 from sluice.footprint.sql.neighbours import astray
-from sluice.footprint.sql.parts import missing_in
+from sluice.footprint.sql.parts import CHECKED, missing_in
+from sluice.footprint.sql.survey import Survey
 
 _CLAUSES: dict[type[exp.Expr], frozenset[str]] = {
     exp.Delete: frozenset({"with_", "this", "where"}),
@@ -23,7 +24,9 @@ _VERBS: dict[type[exp.Expr], str] = {
     exp.Merge: "a MERGE",
     exp.Insert: "an INSERT",
 }
-_WRITES = exp.Delete | exp.Update | exp.Merge | exp.Insert
+_HAS_CLAUSES = frozenset({exp.Select, *_CLAUSES})
+_EXAMINED = CHECKED | _HAS_CLAUSES | {exp.TableAlias, exp.Command}
+_FINDS_ROWS = frozenset({exp.Delete, exp.Update, exp.Merge, exp.When, exp.Insert})
 _DEEPER = {"(": 1, "CASE": 1, ")": -1, "END": -1}
 _NONE_OF_SELECT = (
     "into",
@@ -39,12 +42,13 @@ _NONE_OF_SELECT = (
 )
 
 
-def foreign(tokens: Sequence[Token], tree: exp.Expr) -> str | None:
+def foreign(tokens: Sequence[Token], survey: Survey) -> str | None:
     """Why Spark refuses the statement that was parsed into this tree; None if nothing is known against it."""
     written = words(tokens)
-    why = astray(tokens, written) or _of_other_dialects(tree)
+    why = astray(tokens, written) or _of_other_dialects(survey)
     if why is not None:
         return why
+    tree = survey.nodes[0]
     if isinstance(tree, exp.Insert) and _is_conditional(tokens) and not _replaces_one_partition(tree):
         return (
             "IF NOT EXISTS belongs to INSERT OVERWRITE table PARTITION (column = value, ...) with a value for each column: "
@@ -53,16 +57,19 @@ def foreign(tokens: Sequence[Token], tree: exp.Expr) -> str | None:
     return _foreign_clause(tokens, written) if isinstance(tree, exp.Merge) else None
 
 
-def _of_other_dialects(tree: exp.Expr) -> str | None:
-    for node in tree.walk():
+def _of_other_dialects(survey: Survey) -> str | None:
+    for node in survey.nodes:
+        kind = type(node)
+        if kind not in _EXAMINED:
+            continue
         if isinstance(node, exp.TableAlias) and _is_made_up(node):
             return "a name made by IDENTIFIER(...) is not understood: write the name itself"
         why = missing_in(node)
         if why is not None:
             return why
-        if isinstance(node, exp.Command):
+        if kind is exp.Command:
             return "a part of it is not understood"
-        if isinstance(node, exp.Select | _WRITES):
+        if kind in _HAS_CLAUSES:
             why = _of_clauses(node)
             if why is not None:
                 return why
@@ -96,19 +103,20 @@ def _is_made_up(alias: exp.TableAlias) -> bool:
     return isinstance(name, exp.Identifier) and not name.quoted and name.name.upper() == "IDENTIFIER"
 
 
-def asks_other_tables(tree: exp.Expr) -> bool:
+def asks_other_tables(survey: Survey) -> bool:
     """Whether a condition by which a statement finds its rows holds a query: open-source Delta refuses every kind of
     query there. Values that are set may come from one."""
     conditions = [
         node.args.get(name)
-        for node in tree.find_all(exp.Delete, exp.Update, exp.Merge, exp.When, exp.Insert)
+        for node in survey.nodes
+        if type(node) in _FINDS_ROWS
         for name in ("where", "on", "condition")
     ]
-    return any(holds_a_query(condition) for condition in conditions)
+    return any(isinstance(condition, exp.Expr) and holds_a_query(condition) for condition in conditions)
 
 
-def holds_a_query(condition: exp.Expr | None) -> bool:
-    return condition is not None and condition.find(exp.Query, exp.Exists) is not None
+def holds_a_query(condition: exp.Expr) -> bool:
+    return condition.find(exp.Query, exp.Exists) is not None
 
 
 def _is_conditional(tokens: Sequence[Token]) -> bool:

@@ -118,23 +118,22 @@ def has_only(node: exp.Expr, known: _Known) -> bool:
     arguments = known.get(type(node))
     if arguments is None:
         return False
+    if node.args.keys() <= arguments:
+        return True
     for name, value in node.args.items():  # noqa: SIM110 - runs for every node, and all(...) takes twice as long
         if value and name not in arguments:
             return False
     return True
 
 
-def stranger(tree: exp.Expr, *, written: exp.Expr | None = None) -> exp.Expr | None:
-    """Finds a part that isn't understood and may read any table. `written` is the node of the table that the
-    statement writes."""
-    return next(
-        (
-            node
-            for node in tree.walk()
-            if not (_is_function(node) or has_only(node, UNDERSTOOD) or node is written)
-        ),
-        None,
-    )
+def is_strange(node: exp.Expr) -> bool:
+    """Whether it isn't understood and may read any table."""
+    return not (has_only(node, UNDERSTOOD) or _is_function(node))
+
+
+def stranger(tree: exp.Expr) -> exp.Expr | None:
+    """Finds a part that isn't understood and may read any table."""
+    return next(filter(is_strange, tree.walk()), None)
 
 
 def _is_function(node: exp.Expr) -> bool:

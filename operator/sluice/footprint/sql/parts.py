@@ -3,6 +3,7 @@ if a node's parts don't fit."""
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 from sqlglot import exp
 
@@ -53,7 +54,12 @@ def missing_in(node: exp.Expr) -> str | None:
 def _is_name(node: exp.Expr) -> bool:
     if node.args.get("quoted"):
         return True
-    name = node.name.upper()
+    return _may_be_name(node.name)
+
+
+@lru_cache(4096)
+def _may_be_name(text: str) -> bool:
+    name = text.upper()
     return _UNQUOTED.fullmatch(name) is not None and not name.isdigit() and name not in _NAMES_NOTHING
 
 
@@ -130,3 +136,5 @@ _CHECKED: Mapping[type[exp.Expr], tuple[_Check, str]] = {
         "{!r}: LATERAL VIEW needs a name after its function",
     ),
 }  # fmt: skip
+CHECKED = frozenset(_CHECKED)
+"""The classes of nodes that may lack something."""

@@ -1,6 +1,6 @@
 """Holds one statement while it is read: its text and tree, the table that it writes, and what is known around it."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
@@ -18,9 +18,11 @@ from sluice.footprint.sql.advice import LOOKED_UP_ELSEWHERE, how_to_bind, how_to
 from sluice.footprint.sql.grammar import asks_other_tables, foreign, holds_a_query
 from sluice.footprint.sql.keywords import outside_parentheses, word
 from sluice.footprint.sql.naming import is_of_a_version, key_of_node
+from sluice.footprint.sql.nodes import stranger
 from sluice.footprint.sql.selected import keep_meanings, sources_of
 from sluice.footprint.sql.settings import Settings
 from sluice.footprint.sql.statement import Statement
+from sluice.footprint.sql.survey import Survey, surveyed
 from sluice.predicates import (
     Anything,
     Predicate,
@@ -132,11 +134,11 @@ class Surroundings:
         facts = self._given(table)
         return f": {facts.unread}" if facts is not None and facts.unread is not None else ""
 
-    def selected_by(self, tree: exp.Expr | None) -> Sources:
+    def selected_by(self, tree: exp.Expr | None, survey: Callable[[exp.Expr], Survey] = surveyed) -> Sources:
         """What a statement or a query selects from; `tree` is None if it is too large to be read."""
         if tree is None:
             return ANY_SOURCES
-        found = sources_of(tree, self.views, self.settings.spark)
+        found = sources_of(tree, self.views, self.settings.spark, survey)
         return replace(found, any_table=True) if self._looks_elsewhere_in_views else found
 
     @property
@@ -198,7 +200,9 @@ class Reading:
         """The statement's tree; use it only if the statement is not `unread`. Its nodes know their lines in the whole
         script."""
         tree = self.statement.once("tree", self._tree)
-        if not self.around.cautious and self.statement.once("asks", lambda: asks_other_tables(tree)):
+        if not self.around.cautious and self.statement.once(
+            "asks", lambda: asks_other_tables(self.survey(tree))
+        ):
             raise self.refused(_NO_SUBQUERY)
         if self.statement.common:
             self._refuse_names_of_two_things(tree)
@@ -210,10 +214,19 @@ class Reading:
             tree = statement_in(tokens, self.statement.text)
         except PredicateError as error:
             raise self._unreadable(error) from error
-        why = foreign(self._all_tokens, tree)
+        why = foreign(self._all_tokens, self.survey(tree))
         if why is not None:
             raise self.refused(why)
         return tree
+
+    def survey(self, tree: exp.Expr) -> Survey:
+        """What a walk over the tree finds; a view's tree belongs to another statement, and the survey keeps it, so that no
+        other tree gets its identity."""
+        return self.statement.once(("survey", id(tree)), lambda: surveyed(tree))
+
+    def stranger_in(self, part: exp.Expr) -> exp.Expr | None:
+        """A node of the part that isn't understood: none where the whole tree has none."""
+        return stranger(part) if self.survey(part.root()).strangers else None
 
     def _refuse_names_of_two_things(self, tree: exp.Expr) -> None:
         """Refuses names that mean two tables: the parser merges the WITH before the statement with the one in its
@@ -334,9 +347,11 @@ class Reading:
         if "tree" not in self.__dict__:
             return NO_SOURCES
         if self.around.views:
-            return self.around.selected_by(self.tree)
+            return self.around.selected_by(self.tree, self.survey)
         spark = self.around.settings.spark
-        return self.statement.once(("sources", spark), lambda: self.around.selected_by(self.tree))
+        return self.statement.once(
+            ("sources", spark), lambda: self.around.selected_by(self.tree, self.survey)
+        )
 
     def names_own_table(self, node: exp.Table) -> bool:
         """Whether a table in a query is surely the one that the statement writes."""

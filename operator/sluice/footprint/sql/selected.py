@@ -1,7 +1,7 @@
 """Finds the tables that a statement selects from, whatever it writes: a job that deletes their files would make the statement
 fail."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from sqlglot import exp
 
@@ -9,7 +9,7 @@ from sluice.footprint.sources import ANY_SOURCES, MANY, Sources, files_at, toget
 from sluice.footprint.sql.functions import a_users, makes_rows, name_of
 from sluice.footprint.sql.known import Version
 from sluice.footprint.sql.naming import in_sparks_catalog, key_of_node
-from sluice.footprint.sql.nodes import stranger
+from sluice.footprint.sql.survey import Survey, surveyed
 from sluice.tables import TableKey
 
 _FILE_FORMATS = frozenset({"parquet", "json", "csv", "orc", "text", "avro", "binaryfile"})
@@ -17,9 +17,11 @@ _NO_VIEW = "names no temporary view"
 Views = Mapping[str, exp.Expr | None]
 
 
-def sources_of(tree: exp.Expr, views: Views, spark: Version | None) -> Sources:
+def sources_of(
+    tree: exp.Expr, views: Views, spark: Version | None, survey: Callable[[exp.Expr], Survey] = surveyed
+) -> Sources:
     """Returns what a statement or a query selects from, looking through each temporary view once. Where names that
-    differ in case may be one or two tables, both are returned."""
+    differ in case may be one or two tables, both are returned. `survey` may know trees that were surveyed before."""
     found: dict[TableKey, None] = {}
     seen: set[str] = set()
     pending, any_table = [_query_of(tree)], False
@@ -28,18 +30,17 @@ def sources_of(tree: exp.Expr, views: Views, spark: Version | None) -> Sources:
         if query is None:
             continue
         written = _written(query)
-        any_table = any_table or stranger(query, written=written) is not None
-        for node in query.walk():
-            if not isinstance(node, exp.Table):
-                any_table = any_table or users_function(node, spark) is not None
-            elif (
+        looked = survey(query)
+        any_table = any_table or looked.stranger(written=written) is not None or _calls_users(looked, spark)
+        for node in looked.tables:
+            if (
                 node is written
                 or common_table(node, case_sensitive=True) is not None
                 or is_in_hint(node)
                 or is_table_function(node, spark)
             ):
                 continue
-            elif (name := view_named(node, views)) is not None:
+            if (name := view_named(node, views)) is not None:
                 if name not in seen:
                     seen.add(name)
                     pending.append(views[name])
@@ -48,6 +49,12 @@ def sources_of(tree: exp.Expr, views: Views, spark: Version | None) -> Sources:
                 any_table = any_table or here.any_table
                 found.update(dict.fromkeys(here.tables))
     return together([Sources(tuple(found), any_table)])
+
+
+def _calls_users(looked: Survey, spark: Version | None) -> bool:
+    return any(
+        users_function(node, spark) is not None for node in looked.calls if not isinstance(node, exp.Table)
+    )
 
 
 def _source(node: exp.Table) -> Sources:

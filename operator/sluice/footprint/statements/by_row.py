@@ -8,11 +8,12 @@ from collections.abc import Collection, Iterable
 from sqlglot import exp
 
 from sluice.footprint.sql.functions import a_users
-from sluice.footprint.sql.nodes import stranger
 from sluice.footprint.sql.reading import Reading
+from sluice.footprint.sql.survey import surveyed
 from sluice.predicates.reasons import is_volatile
 from sluice.predicates.syntax import conjuncts
 
+_WITHIN_A_VALUE = (exp.Dot, exp.Bracket)
 _COMPLEX = ("struct", "array", "map")
 
 
@@ -21,16 +22,19 @@ def against_rows(reading: Reading, conditions: Iterable[exp.Expr | None]) -> str
     for condition in conditions:
         if condition is None:
             continue
-        if condition.find(exp.Query) is not None:
+        survey = surveyed(condition)
+        if any(isinstance(node, exp.Query) for node in survey.nodes):
             return "its condition has a subquery"
-        if stranger(condition) is not None:
+        if survey.strangers:
             return "a part of its condition is not understood"
-        for function in condition.find_all(exp.Func):
+        for function in survey.calls:
+            if not isinstance(function, exp.Func):
+                continue
             name = (function.name if isinstance(function, exp.Anonymous) else function.sql_name()).lower()
             if is_volatile(name) or a_users(function, reading.around.settings.spark) is not None:
                 return f"its condition calls {name}(), which may be non-deterministic"
-        if condition.find(exp.Dot, exp.Bracket) is not None or any(
-            _is_complex(column, reading) for column in condition.find_all(exp.Column)
+        if any(isinstance(node, _WITHIN_A_VALUE) for node in survey.nodes) or any(
+            _is_complex(node, reading) for node in survey.nodes if isinstance(node, exp.Column)
         ):
             return "its condition uses a struct, an array or a map"
     return None

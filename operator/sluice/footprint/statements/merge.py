@@ -308,7 +308,7 @@ def merge(reading: Reading) -> TableFootprint:
         not isinstance(tree, exp.Merge)
         or not has_only(tree, UNDERSTOOD)
         or tree.args.get("whens") is None
-        or tree.args.get("on") is None
+        or not isinstance(tree.args.get("on"), exp.Expr)
     ):
         raise reading.refused("the MERGE is not understood: write it more simply, or declare spec.footprint")
     if not all(_Clause(node).is_spark for node in tree.args["whens"].expressions):
