@@ -86,9 +86,14 @@ def _of_clauses(node: exp.Expr) -> str | None:
         return "a SELECT lists no columns"
     if isinstance(node, exp.Delete | exp.Update | exp.Merge) and not _is_one_table(node.this):
         return f"{_VERBS[type(node)]} takes exactly one table"
-    if isinstance(node, exp.Update) and not node.expressions:
+    if isinstance(node, exp.Update) and not _is_list(node.args.get("expressions")):
         return "an UPDATE sets no column"
     return None
+
+
+def _is_list(found: object) -> bool:
+    """Whether something is in it: of `UPDATE *` the parser makes no list."""
+    return isinstance(found, list) and bool(found)
 
 
 def _is_one_table(node: exp.Expr | None) -> bool:
