@@ -9,16 +9,22 @@ from pydantic import BaseModel, ValidationError
 
 from sluice.api import names
 from sluice.api.job import DeltaWriteJobSpec
+from sluice.api.job_status import DeltaWriteJobStatus
 from sluice.api.manifests import Document
 from sluice.api.object_meta import ObjectMeta, problems_of_names
 from sluice.api.policy import DeltaTablePolicySpec
-from sluice.api.problems import each_problem, problem_at
+from sluice.api.policy_status import DeltaTablePolicyStatus
+from sluice.api.problems import each_problem, is_unknown_field, problem_at
 
 Spec = DeltaWriteJobSpec | DeltaTablePolicySpec
 
 KINDS: Mapping[str, type[Spec]] = {
     names.JOB_KIND: DeltaWriteJobSpec,
     names.POLICY_KIND: DeltaTablePolicySpec,
+}
+_STATUSES: Mapping[str, type[DeltaWriteJobStatus | DeltaTablePolicyStatus]] = {
+    names.JOB_KIND: DeltaWriteJobStatus,
+    names.POLICY_KIND: DeltaTablePolicyStatus,
 }
 _FIELDS = ("apiVersion", "kind", "metadata", "spec", "status")
 _NEARLY = 0.85
@@ -60,6 +66,7 @@ def judged(document: Document) -> Judged:
         why = f"there is no such field{f'; did you mean {near[0]}?' if near else ', only ' + ', '.join(_FIELDS)}"
         around.append(_at(document, (str(field),), why))
     around += _problems_of_metadata(document, kind)
+    around += _problems_of_status(document, kind)
     model = KINDS[kind]
     try:
         return Judged(kind, model.as_stored(body.get("spec")), tuple(around), ())
@@ -88,6 +95,22 @@ def _problems_of_metadata(document: Document, kind: str) -> list[str]:
         return _problems(document, error, "metadata", ObjectMeta)
     found = problems_of_names(given, of_a_job=kind == names.JOB_KIND)
     return [_at(document, ("metadata", *place), why) for place, why in found]
+
+
+def _problems_of_status(document: Document, kind: str) -> list[str]:
+    """Only fields that aren't there are refused: the API server drops the status of what is applied before it looks at values."""
+    model = _STATUSES[kind]
+    try:
+        model.as_stored(document.body.get("status") or {})
+    except ValidationError as error:
+        return each_problem(
+            error,
+            "status",
+            of=model,
+            line_of=lambda place: document.line_of(("status", *place)),
+            counts=is_unknown_field,
+        )
+    return []
 
 
 def _problems(document: Document, error: ValidationError, within: str, model: type[BaseModel]) -> list[str]:

@@ -14,10 +14,13 @@ from yaml.constructor import ConstructorError
 
 from sluice.api.unfolding import Unfoldable, refused
 
-try:
-    from yaml import CSafeLoader as Parser
-except ImportError:  # PyYAML without libyaml: slower, otherwise the same
-    from yaml import SafeLoader as Parser  # type: ignore[assignment]
+if not yaml.__with_libyaml__:  # what its own parser reads otherwise, nobody has held against kubectl
+    raise ImportError(
+        "this PyYAML was built without libyaml, by which manifests are read: install it as a wheel, with "
+        "`pip install --force-reinstall --only-binary :all: pyyaml`"
+    )
+
+from yaml import CSafeLoader as Parser
 
 MOST_DEEP = 1000
 _JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')

@@ -4,6 +4,7 @@ It is cut before YAML sees it, because a parser that fails on one document gives
 """
 
 import codecs
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,9 @@ from sluice.api.kubectl_yaml import KubectlLoader, value_of
 from sluice.api.sentences import kind
 
 _SEPARATOR = re.compile(r"^---(?:[ \t]|$)|^\.\.\.[ \t]*$")
-_TEMPLATE = re.compile(r"\{\{|\{%|\$\{")
+_NO_SPACE = re.compile(r"\S")
+_JSON = json.JSONDecoder()
+_PERHAPS_A_TEMPLATE = re.compile(r"\{\{|\{%|\$\{")
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,11 @@ def decoded(content: bytes) -> str:
 
 
 def read_text(text: str, file: str, documents: Documents) -> None:
-    parts = list(_documents(text.replace("\r\n", "\n").removeprefix("\ufeff")))
+    parts = [
+        one
+        for begins, part in _documents(text.replace("\r\n", "\n").removeprefix("\ufeff"))
+        for one in _objects_in(part, begins)
+    ]
     for line, part in parts:
         place = file if len(parts) == 1 else f"{file}, line {line}"
         try:
@@ -115,6 +122,10 @@ def _keep(body: object, place: str, source: Origin, documents: Documents) -> Non
         for number, item in enumerate(body["items"]):
             inside = replace(source, within=(*source.within, "items", number))
             _keep(item, f"{place}, item {number + 1}", inside, documents)
+    elif body.get("kind") == "List" and body.get("apiVersion") == "v1":
+        documents.troubles.append(
+            Trouble(place, "a List needs items: a list of manifests, which may be empty")
+        )
     else:
         documents.found.append(Document(place, body, source))
 
@@ -135,6 +146,22 @@ def _documents(text: str) -> Iterator[tuple[int, str]]:
         yield begins, "\n".join(lines)
 
 
+def _objects_in(part: str, begins: int) -> Iterator[tuple[int, str]]:
+    """Yields the objects of JSON with which it begins, as programs write them after each other, and what follows them."""
+    after = 0
+    while (first := _NO_SPACE.search(part, after)) is not None:
+        try:
+            value, ends = _JSON.raw_decode(part, first.start())
+        except (ValueError, RecursionError):
+            break
+        if not isinstance(value, dict):
+            break
+        yield begins + part.count("\n", 0, first.start()), part[first.start() : ends]
+        after = ends
+    if after == 0 or _has_content(part[after:].split("\n")):
+        yield begins + part.count("\n", 0, after), part[after:]
+
+
 def _has_content(lines: list[str]) -> bool:
     return any(line.strip() and not line.lstrip().startswith(("#", "%")) for line in lines)
 
@@ -151,6 +178,6 @@ def _unreadable(error: yaml.YAMLError, part: str, begins: int, file: str) -> tup
     if lines[mark.line : mark.line + 1] and lines[mark.line].lstrip(" ").startswith("\t"):
         problem = "a tab: indent YAML with spaces only"
     near = "\n".join(lines[max(0, mark.line - 1) : mark.line + 1])
-    if _TEMPLATE.search(near):
+    if _PERHAPS_A_TEMPLATE.search(near):
         problem = f"{problem} (a template? render it first)"
     return f"{file}, line {begins + mark.line}, column {mark.column + 1}", f"is not YAML: {problem}"

@@ -13,7 +13,7 @@ LONGEST_LABEL = 63
 _LONGEST_NAME = 253
 _LABEL = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_TEMPLATE = re.compile(r"\{\{|\{%|\$\{|\$\(")
+_NO_NAME_BUT_A_TEMPLATE = re.compile(r"\{\{|\{%|\$\{|\$\(")
 _MOST_ANNOTATED = 256 * 2**10
 
 
@@ -65,7 +65,7 @@ def problems_of_names(given: ObjectMeta, *, of_a_job: bool) -> Iterator[tuple[tu
 def _why_no_name(name: str | None, of_a_job: bool, *, generated: bool) -> str | None:
     if not name:
         return "is required, unless there is a generateName"
-    if _TEMPLATE.search(name):
+    if _NO_NAME_BUT_A_TEMPLATE.search(name):
         return f"{name!r} is a template, and no name that Kubernetes takes: render it first"
     if generated:
         name = re.sub(r"(?<=.)-$", "a", name)  # what follows is letters and digits

@@ -36,12 +36,18 @@ def each_problem(
     *,
     of: type[BaseModel] | None = None,
     line_of: Callable[[Place], int | None] = lambda _: None,
+    counts: Callable[[ErrorDetails], bool] = lambda _: True,
 ) -> list[str]:
     found = (
         f"{_said_place((within, *problem['loc']), line_of(problem['loc']))}{_why(problem, of)}"
         for problem in error.errors(include_url=False)
+        if counts(problem)
     )
     return list(dict.fromkeys(found))
+
+
+def is_unknown_field(problem: ErrorDetails) -> bool:
+    return problem["type"] == "extra_forbidden"
 
 
 def listed(problems: Sequence[str], most: int) -> str:
@@ -72,7 +78,7 @@ def _why(problem: ErrorDetails, model: type[BaseModel] | None) -> str:
         names = _fields(_model_at(model, loc))
         if 0 < len(names) <= _MOST_NAMED:
             return f"{MAPPING}: {', '.join(names)} (given: {kind(problem['input'])})"
-    if problem["type"] == "extra_forbidden":
+    if is_unknown_field(problem):
         names = _fields(_model_at(model, loc[:-1]))
         meant = get_close_matches(str(loc[-1]), names, n=1)
         if meant:

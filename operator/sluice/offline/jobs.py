@@ -93,7 +93,7 @@ def _keep(document: Document, one: Judged, places: dict[tuple[str, str], str], f
         why = f"{one.kind} {name} is already in {first}: rename one; this one is left out"
         found.troubles.append(Trouble(document.place, why))
         return
-    if one.kind:
+    if one.spec is not None:  # who is refused takes no name
         places[one.kind, name] = document.place
     if one.around:  # what it asks for is answered all the same
         found.troubles.append(Trouble(document.place, listed(one.around, _MOST)))

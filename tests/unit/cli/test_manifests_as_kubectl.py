@@ -1,6 +1,8 @@
 """What kubectl and the API server refuse, the command line refuses, with its place; what is somebody else's is passed over."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,7 @@ import pytest
 from integration.api.manifest_tables import BadManifest, bad_manifests, good_manifests
 from sluice.offline.files import read_files
 from sluice.offline.jobs import manifests_of
-from unit.cli.folders import PINNED_DELETE, complaints, job, sluice
+from unit.cli.folders import PINNED_DELETE, complaints, job, policy, sluice
 
 HEAD = "apiVersion: sluice.dev/v1alpha1\nkind: DeltaWriteJob\nmetadata: {name: a}\n"
 SPEC = f'spec: {{sql: "{PINNED_DELETE}"}}\n'
@@ -60,6 +62,8 @@ def test_each_good_manifest_is_read_without_a_complaint(tmp_path: Path) -> None:
         (HEAD + "spec: {sql: SELECT 1, priority: .inf}\n", ".inf is a number that JSON does not have"),
         (HEAD + "spec: {sql: !!binary YQ==}\n", "the tag !!binary says nothing in a manifest: remove it"),
         (HEAD + "spec:\n  {{ toYaml .Values.spec }}\n", "a template? render it first"),
+        (HEAD + SPEC + "status:\n  run: {id: a}\n", "status.run.id (line 6): there is no such field"),
+        ("apiVersion: v1\nkind: List\n", "a List needs items: a list of manifests, which may be empty"),
     ],
 )  # fmt: skip
 def test_what_would_be_refused_is_told_with_its_line_and_what_to_do(
@@ -113,3 +117,31 @@ def test_charts_and_other_people_s_manifests_are_passed_over_with_one_line(tmp_p
     )
     named = sluice("plan", chart / "templates" / "job.yaml")
     assert "a template? render it first" in complaints(named)
+
+
+def test_objects_of_json_may_follow_each_other_each_with_its_line(tmp_path: Path) -> None:
+    bad = job("c", PINNED_DELETE).replace('"sql"', '\n"sqll"')
+    text = f"{job('a', PINNED_DELETE)}{job('b', PINNED_DELETE)}\n\n{bad}\n{{]"
+    (tmp_path / "a.json").write_text(text, encoding="utf-8")
+    result = sluice("plan", tmp_path)
+    assert result.stdout.startswith("2 jobs")
+    told = complaints(result)
+    assert "a.json, line 3: c: spec.sqll (line 4): there is no such field; did you mean sql?" in told
+    assert "a.json, line 5, column 2: is not YAML" in told
+
+
+def test_a_policy_that_is_refused_keeps_its_name_from_no_other(tmp_path: Path) -> None:
+    good = policy("orders", table={"path": "s3://lake/orders"}, partitionBy=["date"])
+    (tmp_path / "a.json").write_text(good.replace("partitionBy", "partitionedBy"), encoding="utf-8")
+    (tmp_path / "b.json").write_text(good, encoding="utf-8")
+    read = manifests_of(read_files([tmp_path]))
+    assert [one.name for one, _ in read.policies] == ["orders"]
+    assert ["did you mean partitionBy?" in one.why for one in read.troubles] == [True]
+
+
+def test_without_the_parser_that_is_held_against_kubectl_nothing_is_read() -> None:
+    without = "import yaml; yaml.__with_libyaml__ = False; import sluice.api.kubectl_yaml"
+    done = subprocess.run([sys.executable, "-c", without], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "was built without libyaml" in done.stderr
+    assert "--only-binary :all: pyyaml" in done.stderr
