@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sluice.api.policy import LogStoreKind
+from sluice.offline.given_facts import VERSION
 from sluice.offline.knowledge import FACTS
 from sluice.predicates.columns import TYPES
 
@@ -12,8 +13,8 @@ Schema = dict[str, Any]
 
 _TEXT: Schema = {"type": "string", "minLength": 1}
 _NAMES: Schema = {"type": "array", "items": _TEXT}
-_VERSION: Schema = {"type": ["string", "number"]}
-"""YAML makes a number of 4.4 without quotes."""
+_VERSION: Schema = {"type": ["string", "null"], "pattern": VERSION.pattern}
+"""No number, which YAML makes of it without quotes: 4.10 would be 4.1."""
 
 
 def _closed(properties: Mapping[str, Schema], required: Sequence[str], **more: Any) -> Schema:
@@ -77,7 +78,7 @@ _FIELDS: Mapping[str, Schema] = {
     "dialect": {
         "oneOf": [
             _dialect("oss", version=_VERSION),
-            _dialect("databricks", runtime=_VERSION, photon={"type": "boolean"}),
+            _dialect("databricks", runtime=_VERSION, photon={"type": ["boolean", "null"]}),
             _dialect("delta-rs", version=_VERSION),
         ],
         "description": "Whose rules hold: the engine that writes it.",

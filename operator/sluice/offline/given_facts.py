@@ -1,6 +1,7 @@
 """Facts about a table, as a file or a line gives them."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +16,8 @@ _LOG_STORES = {
     **{kind.value.lower(): store for kind, store in LOG_STORES.items()},
     "catalog-managed": LogStore.SAFE,
 }
+
+VERSION = re.compile(r"^[0-9]+[.][0-9]+")
 
 
 class UnusableError(Exception):
@@ -75,22 +78,42 @@ def _type(value: object, *at: int | str) -> str:
     return text
 
 
+_SAID_OF: Mapping[str, tuple[str, ...]] = {
+    "oss": ("name", "version"),
+    "databricks": ("name", "runtime", "photon"),
+    "delta-rs": ("name", "version"),
+}
+"""What may be said of each engine."""
+
+
 def _dialect(value: object) -> Dialect | None:
     if value is None:
         return None
     given = object_in(value, "dialect")
     name = given.get("name")
-    if name == "oss":
-        return oss(_text(given.get("version")))
+    if not isinstance(name, str) or name not in _SAID_OF:
+        raise UnusableError(f"must be oss, databricks or delta-rs, not {name!r}", "dialect", "name")
+    for field in given:
+        if field not in _SAID_OF[name]:
+            raise UnusableError(
+                f"is nothing that is said of {name}: only {', '.join(_SAID_OF[name])}", "dialect", field
+            )
     if name == "databricks":
-        return databricks(_text(given.get("runtime")), photon=_flag(given.get("photon")))
-    if name == "delta-rs":
-        return delta_rs(_text(given.get("version")))
-    raise UnusableError(f"must be oss, databricks or delta-rs, not {name!r}", "dialect", "name")
+        return databricks(_version(given, "runtime"), photon=_flag(given.get("photon")))
+    of_version = oss if name == "oss" else delta_rs
+    return of_version(_version(given, "version"))
 
 
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)
+def _version(given: Json, field: str) -> str | None:
+    value = given.get(field)
+    if value is None:
+        return None
+    if not isinstance(value, str) or VERSION.match(value) is None:
+        quotes = ": put it in quotes" if isinstance(value, int | float) else ""
+        raise UnusableError(
+            f"must be text such as '15.4', not {json.dumps(value)[:60]}{quotes}", "dialect", field
+        )
+    return value
 
 
 def _flag(value: object) -> bool | None:

@@ -1,13 +1,17 @@
 """The schema of files of facts says what the command line takes, and nothing that it doesn't."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from generate import facts_schema
+from sluice.offline.given_facts import UnusableError, facts_of
 from sluice.offline.knowledge import FACTS
 from unit.cli.folders import PINNED_DELETE, complaints, job, sluice, write
 
@@ -56,3 +60,44 @@ def test_whatever_it_offers_is_taken(name: str, value: object, tmp_path: Path) -
 )
 def test_what_it_underlines_is_refused(name: str, value: object, tmp_path: Path) -> None:
     assert name in told(tmp_path, {"path": "s3://lake/orders", "schema": COLUMNS, name: value})
+
+
+VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.sampled_from(
+        ["oss", "databricks", "delta-rs", "spark", "4.4.0", "15.4", "4", "x4.4", "", 4.4, 15, [], {}]
+    ),
+)
+DIALECTS = st.dictionaries(st.sampled_from(["name", "version", "runtime", "photon", "vesion"]), VALUES)
+
+
+@given(DIALECTS)
+@example({"name": "oss", "version": 4.10})
+@example({"name": "oss", "version": "4.4.0"})
+@example({"name": "databricks", "runtime": "15.4", "photon": True})
+def test_of_an_engine_it_says_what_the_reader_says(dialect: dict[str, Any]) -> None:
+    try:
+        facts_of({"schema": COLUMNS, "dialect": dialect})
+        taken = True
+    except UnusableError:
+        taken = False
+    assert taken is any(_fits(dialect, one) for one in FIELDS["dialect"]["oneOf"])
+
+
+def _fits(given: dict[str, Any], engine: dict[str, Any]) -> bool:
+    assert set(engine) == {"type", "additionalProperties", "required", "properties"}
+    known = engine["properties"]
+    return (
+        given.keys() <= known.keys()
+        and all(name in given for name in engine["required"])
+        and all(_is_one(value, known[name]) for name, value in given.items())
+    )
+
+
+def _is_one(value: object, field: dict[str, Any]) -> bool:
+    if "const" in field:
+        return bool(value == field["const"])
+    kinds = {"string": str, "boolean": bool, "null": type(None)}
+    fits = isinstance(value, tuple(kinds[kind] for kind in field["type"]))
+    return fits and (not isinstance(value, str) or re.search(field.get("pattern", ""), value) is not None)
