@@ -17,6 +17,7 @@ from sluice.footprint.sql.advice import how_to_bind, how_to_know
 from sluice.predicates import Column, Region, Table, example
 from sluice.predicates.columns import Kind
 from sluice.predicates.values import between, complement, intersection, successor, union
+from sluice.tables import TableKey
 
 READS, NAMES, WRITES = "reads", "names", "writes"
 _MOST = 12
@@ -90,12 +91,16 @@ def _pulled(job: JobFootprint, other: JobFootprint, side: int, steps: Sequence[S
     if not chosen:
         return job
     changed: list[TableFootprint] = []
+    elsewhere = dict[tuple[TableKey, str | None], Region]()
     for one in job.tables:
         if one.hook:
             changed.append(_hook_of(one, changed))
         else:
             found = {lever for lever, words in _words(one) if (one.statement, lever, words) in chosen}
-            changed.append(_narrowed(one, found, _elsewhere(one, other)) if found else one)
+            of = one.table, one.table_id
+            if found and of not in elsewhere:
+                elsewhere[of] = _elsewhere(one, other)
+            changed.append(_narrowed(one, found, elsewhere[of]) if found else one)
     return replace(job, tables=tuple(changed))
 
 

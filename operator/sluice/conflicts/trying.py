@@ -14,13 +14,17 @@ AT_LEISURE = 100_000
 _MOST_ROUNDS = 12
 _ROUND = 4
 """What judging two jobs costs besides their statements."""
+_CHANGE = 2
+"""What it costs to change a statement first."""
+_READS = 8
+"""So many tables that are only read cost as much as one statement."""
 _COMPUTED, _BOXES, _CUTS = 32, 2, 32
 """What makes a statement dearer than a plain one: a condition that computes as much as 32, two boxes, or 32 values, as one."""
 
 
 @dataclass
 class Budget:
-    """How much may be tried, counted in pairs of plain statements that are judged, of some 25 microseconds each: never by the
+    """How much may be tried, counted in pairs of plain statements that are judged, of some 15 microseconds each: never by the
     clock."""
 
     left: int = AT_LEISURE
@@ -155,14 +159,17 @@ def is_better(changed: Pair, before: Pair) -> bool:
 
 
 def _cost(jobs: Jobs) -> int:
-    """What it costs to judge them: each statement and each table that is only read meets each of the other job's."""
-    sizes = [_size(job) for job in jobs]
+    """What it costs to judge them: each statement meets each of the other job's, and so does each table that a stream reads."""
+    first, second = jobs
+    sizes = _size(first, second), _size(second, first)
     dearer = [sum(map(_dearer, job.tables)) for job in jobs]
-    return _ROUND + sizes[0] * sizes[1] + dearer[0] * sizes[1] + dearer[1] * sizes[0]
+    changed = _CHANGE * (len(first.tables) + len(second.tables))
+    return _ROUND + changed + sizes[0] * sizes[1] + dearer[0] * sizes[1] + dearer[1] * sizes[0]
 
 
-def _size(job: JobFootprint) -> int:
-    return len(job.tables) + len(job.reads.tables) + len(job.streamed)
+def _size(job: JobFootprint, other: JobFootprint) -> int:
+    reads = len(job.reads.tables)
+    return len(job.tables) + len(job.streamed) + (reads if other.vacuums else reads // _READS)
 
 
 def _dearer(one: TableFootprint) -> int:

@@ -17,8 +17,8 @@ ALL = "*"
 _NOTHING_TO_TRY = frozenset({NOT_KNOWN.rule, MAX_WRITERS.rule})
 _MOST_ADVICE = 4
 """The most that a status says of one job in the way."""
-_FOR_A_STATUS = 600
-"""What may be spent on the advice of one status, since the operator does nothing else meanwhile: some 15 milliseconds."""
+_FOR_A_STATUS = 800
+"""What may be spent on the advice of one status, since the operator does nothing else meanwhile: some 12 milliseconds."""
 NOT_TRIED = (
     "what would help is not told here, because it takes long to try: ask sluice explain, with both manifests"
 )
