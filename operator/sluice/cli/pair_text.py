@@ -5,6 +5,7 @@ from rich.text import Text
 
 from sluice.cli.outputs import print_hanging
 from sluice.conflicts import Level, Order, Verdict
+from sluice.footprint.statements.merge import BY_SOURCE
 from sluice.offline.advice import Change
 from sluice.offline.assumptions import in_one
 from sluice.offline.endless import who_makes_room, who_waits_for_ever
@@ -29,14 +30,13 @@ _NO_NEWS = OF_ANOTHER
 
 
 def show(explanation: Explanation, out: Console) -> None:
-    first, second = explanation.first, explanation.second
     print_hanging(out, "", _headline(explanation), style=f"bold {COLOURS[explanation.level]}")
     out.print()
     for loser, winner, verdict, table in explanation.directions:
         _show_direction(loser, winner, verdict, table, out)
     if explanation.pair.together:
         return
-    _show_widened((first, second), out)
+    _show_widened(explanation, out)
     _show_advice(explanation, out)
     for assumption in in_one(explanation.assumptions):
         print_hanging(out, "Assumed: ", f"{assumption}.", style="dim")
@@ -85,11 +85,16 @@ def _details(verdict: Verdict, table: str) -> list[tuple[str, str]]:
     return found
 
 
-def _show_widened(jobs: tuple[Understood, ...], out: Console) -> None:
-    for job in jobs:
+def _show_widened(explanation: Explanation, out: Console) -> None:
+    for side, job in enumerate((explanation.first, explanation.second)):
         reasons = [reason for reason in job.widened if not reason.endswith(_NO_NEWS)]
         for reason in reasons[:4]:
-            text = f"Sluice assumes that {job.name} touches more than it may: {reason}"
+            if reason != BY_SOURCE:
+                text = f"Sluice assumes that {job.name} touches more than it may: {reason}"
+            elif any(one.whose == side and one.words.startswith(BY_SOURCE) for one in explanation.advice):
+                text = f"The cause is in {job.name}: {reason}, whatever ON says"
+            else:
+                text = f"In {job.name}, {reason}, whatever ON says"
             print_hanging(out, "  ", text, style="dim")
         if reasons:
             out.print()
@@ -107,7 +112,8 @@ def _show_advice(explanation: Explanation, out: Console) -> None:
         if len(explanation.hints) > 1 and together:
             out.print("All of this, and they may run together:")
         for hint in explanation.hints:
-            print_hanging(out, "Advice: " if together else "Then less can go wrong: ", hint)
+            lesser = explanation.was_tried and not together
+            print_hanging(out, "Then less can go wrong: " if lesser else "Advice: ", hint)
         if not explanation.remedies and not explanation.hints and not endless:
             out.print("No known change keeps them apart with the same result: one has to wait.")
 

@@ -22,9 +22,11 @@ from sluice.tables import LINK_LOG_STORE, LogStore, TableKey
 
 _LOST_COMMITS = "lost-commits"
 _IS_LOG_STORE = "spark.delta.logStore."
-_NOT_TRIED = (
+_NOT_TRIED = Advice(
     "what would help is not told, because two jobs of so many statements take too long to try: ask for some of their statements "
-    "at a time"
+    "at a time",
+    None,
+    together=False,
 )
 
 
@@ -103,6 +105,11 @@ class Explanation:
         return advice_for(self.first, self.second)
 
     @property
+    def was_tried(self) -> bool:
+        """Whether it is known what would help."""
+        return self.advice != (_NOT_TRIED,)
+
+    @property
     def hints(self) -> tuple[str, ...]:
         return tuple(one.said(self.first.name, self.second.name) for one in self.advice)
 
@@ -119,7 +126,7 @@ def advised(first: JobFootprint, second: JobFootprint) -> tuple[Advice, ...]:
     """Returns the same for two jobs of which only the footprints are known."""
     found = tried(first, second, Budget())
     if found is None:
-        return (Advice(_NOT_TRIED, None, together=False),)
+        return (_NOT_TRIED,)
     return tuple(replace(one, words=without_cluster(one.words)) for one in found)
 
 

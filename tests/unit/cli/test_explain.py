@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from rich.console import Console
 from sluice import Oracle
 from sluice.cli import pair_text
 from sluice.conflicts import Order
+from sluice.conflicts.trying import Budget
+from sluice.offline import pairs
 from sluice.offline.pairs import explained as explain
 from sluice.offline.workspace import opened
 from unit.cli.folders import (
@@ -82,6 +85,36 @@ def test_a_day_that_comes_as_a_parameter_is_advised_as_that_parameter(folder: Pa
     line = explained(folder, sql, **given)["advice"][0]["lines"][0]
     assert line["after"].endswith(" AND t.date = :day")
     assert explained(folder, sql.replace(line["before"], line["after"]), **given)["together"]
+
+
+@pytest.mark.parametrize(
+    ("clause", "other", "said"),
+    [
+        ("DELETE", PINNED_DELETE, "The cause is in other: WHEN NOT MATCHED BY SOURCE makes it read all of the table"),
+        ("DELETE", f"DELETE FROM {ORDERS}", "In other, WHEN NOT MATCHED BY SOURCE makes it read all of the table"),
+    ],
+)  # fmt: skip
+def test_a_clause_by_source_is_named_as_the_cause_where_the_two_may_run_together_without_it(
+    folder: Path, clause: str, other: str, said: str
+) -> None:
+    merge = MERGE_BY_SOURCE.replace("t.date = s.date", "t.date = DATE '2025-01-01'")
+    merge = f"{merge.partition('WHEN')[0]}WHEN NOT MATCHED BY SOURCE THEN {clause}"
+    write(folder, delete=job("delete", other), other=job("other", merge))
+    result = sluice(*given(folder, "delete", "other"))
+    text = " ".join(result.stdout.split())
+    assert said in text, text
+    assert "Sluice assumes that other" not in text
+
+
+def test_two_jobs_of_too_many_statements_are_told_that_nothing_was_tried(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pairs, "Budget", partial(Budget, 10))
+    many = ";".join(f"DELETE FROM {ORDERS} WHERE amount = {n}" for n in range(4))
+    write(folder, delete=job("delete", many), other=job("other", many))
+    text = " ".join(sluice(*given(folder, "delete", "other")).stdout.split())
+    assert "Advice: what would help is not told, because two jobs of so many statements" in text
+    assert "Then less can go wrong" not in text
 
 
 def test_a_pin_that_only_the_data_can_justify_is_called_a_promise(folder: Path) -> None:

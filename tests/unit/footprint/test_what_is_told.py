@@ -63,6 +63,55 @@ def test_a_merge_that_adds_no_rows_is_not_asked_where_they_land() -> None:
     assert inserts.writes_advice is not None
 
 
+@pytest.mark.parametrize(
+    ("clauses", "where"),
+    [
+        ("WHEN NOT MATCHED THEN INSERT *", "in WHEN NOT MATCHED, a filter in the source query, or"),
+        ("WHEN MATCHED THEN UPDATE SET day = s.day", "in WHEN MATCHED, a filter in the source query, or"),
+        ("WHEN MATCHED THEN UPDATE SET *", "in WHEN MATCHED, a filter in the source query, or"),
+        (
+            "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
+            "in WHEN MATCHED and WHEN NOT MATCHED, a filter in the source query, or",
+        ),
+        (
+            "WHEN MATCHED THEN UPDATE SET id = s.id WHEN NOT MATCHED THEN INSERT *",
+            "in WHEN NOT MATCHED, a filter in the source query, or",
+        ),
+        (
+            "WHEN NOT MATCHED BY SOURCE THEN UPDATE SET day = date_add(day, id) "
+            "WHEN NOT MATCHED AND s.day = DATE '2026-11-19' THEN INSERT *",
+            "say where its new rows land: spec.writes",
+        ),
+        (
+            "WHEN NOT MATCHED BY SOURCE THEN DELETE WHEN NOT MATCHED AND s.day = DATE '2026-11-19' THEN INSERT *",
+            "None",
+        ),
+    ],
+)  # fmt: skip
+def test_a_merge_is_asked_for_a_condition_only_in_clauses_that_it_has_and_that_bring_rows(
+    clauses: str, where: str
+) -> None:
+    on = "t.id = s.id AND t.day = DATE '2026-11-19'"
+    merges = one(f"MERGE INTO {T} t USING delta.`/s` s ON {on} {clauses}")
+    assert where in str(merges.writes_advice)
+
+
+@pytest.mark.parametrize(
+    ("without", "day"),
+    [
+        ("WHEN NOT MATCHED THEN INSERT *", "WHEN NOT MATCHED AND s.day = DATE '2026-11-19' THEN INSERT *"),
+        (
+            "WHEN MATCHED THEN UPDATE SET day = s.day",
+            "WHEN MATCHED AND s.day = DATE '2026-11-19' THEN UPDATE SET day = s.day",
+        ),
+    ],
+)
+def test_a_merge_that_has_the_advised_condition_brings_rows_there_alone(without: str, day: str) -> None:
+    merge = f"MERGE INTO {T} t USING delta.`/s` s ON t.id = s.id AND t.day = DATE '2026-11-19'"
+    assert one(f"{merge} {without}").adds.is_everything
+    assert not one(f"{merge} {day}").adds.is_everything
+
+
 def test_a_merge_by_source_is_not_asked_for_a_condition_that_would_change_its_result() -> None:
     clause = "WHEN NOT MATCHED BY SOURCE AND t.day = DATE '2026-10-01' THEN DELETE"
     read = one(f"MERGE INTO {T} t USING delta.`/s` s ON t.id = s.id WHEN MATCHED THEN DELETE {clause}")

@@ -1,6 +1,6 @@
 """MERGE: a bound on its reads is no bound on its writes, because rows that match nothing land where the source says."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -94,9 +94,9 @@ def _is_all(nodes: Sequence[exp.Expr]) -> bool:
     return len(nodes) == 1 and isinstance(nodes[0], exp.Star) and not any(nodes[0].args.values())
 
 
-_BY_SOURCE = "WHEN NOT MATCHED BY SOURCE makes it read all of the table"
+BY_SOURCE = "WHEN NOT MATCHED BY SOURCE makes it read all of the table"
 _BY_SOURCE_READS_ALL = (
-    f"{_BY_SOURCE}: unless it must be the same commit, write it as a "
+    f"{BY_SOURCE}: unless it must be the same commit, write it as a "
     "separate DELETE or UPDATE with a condition on the partition columns"
 )
 
@@ -121,7 +121,7 @@ class _Merge:
         """What it reads, as open-source Delta records it: by ON, and also by the clauses' conditions if all clauses
         are WHEN MATCHED. For other engines it is only documented that the merge condition counts."""
         if self.by_source:
-            return because(EVERYTHING, _BY_SOURCE)
+            return because(EVERYTHING, BY_SOURCE)
         return self.reads_by_on()
 
     @property
@@ -168,7 +168,38 @@ class _Merge:
     @cached_property
     def brings(self) -> Region:
         """Where it inserts rows or moves them to."""
-        return united([*self._moves(self._changes), *self._inserts()])
+        return united(brought for _, brought in self._brought)
+
+    @cached_property
+    def _brought(self) -> list[tuple[_Clause, Region]]:
+        return [(clause, self._brought_by(clause)) for clause in self.clauses]
+
+    def _brought_by(self, clause: _Clause) -> Region:
+        if clause.inserts:
+            return self._inserted(clause)
+        if not clause.updates:
+            return NOTHING
+        names = self._partitions if clause.sets_all else self._given(clause)
+        return moved(self.reading, self._changes, names, self._values(clause))
+
+    def how_to_bring_less(self) -> str | None:
+        """Names the clauses that bring rows anywhere and can say of the source's rows which they bring."""
+        anywhere = [clause for clause, brought in self._brought if brought.is_everything]
+        kinds = {
+            "WHEN NOT MATCHED" if clause.inserts else "WHEN MATCHED"
+            for clause in anywhere
+            if not clause.by_source
+        }
+        promise = self.reading.around.promised_in
+        if not anywhere:
+            return None
+        if not kinds:
+            return f"say where its new rows land: {promise}"
+        clauses = " and ".join(sorted(kinds))
+        return (
+            f"say where its new rows land: with a condition on the source's column in {clauses}, a filter in the source query, "
+            f"or {promise}"
+        )
 
     def how_to_read_less(self) -> str | None:
         """Advises how to read less. With BY SOURCE a condition in ON does not help, and changes which rows match."""
@@ -230,26 +261,16 @@ class _Merge:
             found.update(dict.fromkeys(columns, value))
         return found
 
-    def _moves(self, changed: Region) -> Iterator[Region]:
-        for clause in self.clauses:
-            if clause.updates:
-                names = self._partitions if clause.sets_all else self._given(clause)
-                yield moved(self.reading, changed, names, self._values(clause))
-
-    def _inserts(self) -> Iterator[Region]:
-        for clause in self.clauses:
-            if not clause.inserts:
-                continue
-            if self.reading.facts is None:
-                yield EVERYTHING
-            else:
-                columns = self.reading.facts.columns.partition_columns
-                yield partitions(
-                    disjunction(
-                        conjunction(says(row.get(c.name.lower()), c, self.reading) for c in columns)
-                        for row in self._values(clause)
-                    )
-                )
+    def _inserted(self, clause: _Clause) -> Region:
+        if self.reading.facts is None:
+            return EVERYTHING
+        columns = self.reading.facts.columns.partition_columns
+        return partitions(
+            disjunction(
+                conjunction(says(row.get(c.name.lower()), c, self.reading) for c in columns)
+                for row in self._values(clause)
+            )
+        )
 
     @property
     def _partitions(self) -> Sequence[str]:
@@ -333,8 +354,7 @@ def merge(reading: Reading) -> TableFootprint:
         not_understood=source.widened,
         parts=found.parts(recorded, source),
         reads_advice=found.how_to_read_less() if recorded.is_everything else None,
-        writes_advice="say where its new rows land: with a condition on the source's column in WHEN NOT MATCHED, a filter in "
-        f"the source query, or {reading.around.promised_in}"
+        writes_advice=found.how_to_bring_less()
         if adds.is_everything and found.brings_rows_anywhere(rewritten) and _has_partitions(reading)
         else None,
     )
