@@ -7,10 +7,14 @@ from dataclasses import dataclass, field
 
 from sluice.conflicts import Level, Pair, Verdict, pair_of
 from sluice.conflicts.advice import Advice
+from sluice.conflicts.oracle import SAME_RUN
+from sluice.conflicts.stores_and_runs import lost_commits, same_checkpoint
 from sluice.conflicts.trying import is_better
 from sluice.offline.advice import Change, changes_of
 from sluice.offline.knowledge import Knowledge
 from sluice.offline.pairs import Understood, advice_for
+
+_OF_NO_TEXT = frozenset({lost_commits.id, same_checkpoint.id, SAME_RUN.rule})
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,11 @@ class Edge:
     @property
     def rule(self) -> str:
         return self.worst.rule
+
+    @property
+    def may_be_cured(self) -> bool:
+        """Whether a changed text could let both run. None changes which LogStore commits, or whose checkpoint it is."""
+        return _OF_NO_TEXT.isdisjoint((self.pair.first_loses.rule, self.pair.second_loses.rule))
 
     @property
     def worst(self) -> Verdict:
@@ -70,7 +79,10 @@ def savings_of(jobs: Sequence[Understood], edges: Sequence[Edge], knowledge: Kno
         around[edge.second].append(edge)
     found = []
     freed: set[tuple[int, int]] = set()
-    for number, own in around.items():
+    for number, of_job in around.items():
+        own = [edge for edge in of_job if edge.may_be_cured]
+        if not own:
+            continue
         for change in changes_of(jobs[number].job, jobs[number].footprint, knowledge):
             helped = [edge for edge in own if _helps(change, number, edge, jobs)]
             if helped:
@@ -99,8 +111,8 @@ def _in_words(jobs: Sequence[Understood], edges: Sequence[Edge]) -> Iterator[Sav
     for edge in edges:
         first, second = jobs[edge.first], jobs[edge.second]
         advice = [one for one in advice_for(first, second) if one.together]
-        for one in advice:
-            saves = found[_general(one, first, second)]
+        for words in dict.fromkeys(_general(one, first, second) for one in advice):
+            saves = found[words]
             saves.pairs += 1
             saves.alone = saves.alone and len(advice) == 1
             saves.jobs.update({first.name: None, second.name: None})

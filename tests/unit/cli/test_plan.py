@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from sluice.offline import savings
+from sluice.offline.advice import Change, changes_of
+from sluice.offline.jobs import Job
 from unit.cli.folders import (
     FACTS,
     MERGE_BY_SOURCE,
@@ -198,6 +201,32 @@ def test_an_unbound_name_is_one_piece_of_advice_however_many_tables_it_may_be(tm
         one for one in found["advice"] if (one["hint"] or "").startswith("bind sales.orders to its path")
     ]
     assert [one["pairs"] for one in hints] == [3]
+
+
+def test_a_name_that_both_jobs_of_a_pair_leave_unbound_is_bound_once(tmp_path: Path) -> None:
+    for name in "pq":
+        sql = f"DELETE FROM sales.orders WHERE id = 1; DELETE FROM delta.`hdfs://lake/{name}` WHERE id = 2"
+        write(tmp_path, **{name: job(name, sql)})
+    hints = [(one["pairs"], one["hint"]) for one in planned(tmp_path)["advice"] if one["change"] is None]
+    assert len(hints) == len(set(hints))
+    assert all(pairs <= 1 for pairs, _ in hints), hints
+
+
+@pytest.mark.parametrize(("store", "asked"), [("Safe", 2), ("S3SingleDriver", 0)])
+def test_no_changed_text_is_looked_for_where_the_log_store_loses_commits(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, store: str, asked: int
+) -> None:
+    jobs = list[str]()
+
+    def counted(job: Job, *given: Any) -> list[Change]:
+        jobs.append(job.name)
+        return changes_of(job, *given)
+
+    monkeypatch.setattr(savings, "changes_of", counted)
+    write(folder, m=job("m", UNPINNED_MERGE), n=job("n", UNPINNED_MERGE))
+    write(folder, policy=policy("orders", table={"path": "s3://lake/orders"}, logStore=store))
+    planned(folder)
+    assert sum(name.rpartition("/")[2] in "mn" for name in jobs) == asked
 
 
 def test_two_policies_for_one_table_are_a_trouble(tmp_path: Path) -> None:
