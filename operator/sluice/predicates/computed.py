@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from sluice.predicates.atoms import text_of_empty
 from sluice.predicates.columns import Column, ColumnType, Kind
-from sluice.predicates.functions import MAX_LENGTH, Function, UnknownValueError, Value
+from sluice.predicates.functions import MAX_LENGTH, Function, UnknownValueError, Value, is_near
 from sluice.predicates.tree import Atom
 from sluice.predicates.values import Code, ValueSet, between, successor, union
 
@@ -115,9 +115,18 @@ def as_stored(column: ComputedColumn, values: ValueSet) -> tuple[str, ValueSet]:
 
 
 def _varies(expression: Expression) -> bool:
-    return isinstance(expression, Call) and (
-        expression.function.varies or any(map(_varies, expression.arguments))
-    )
+    if not isinstance(expression, Call):
+        return False
+    function, arguments = expression.function, expression.arguments
+    far = function.varies_far and any(map(_may_be_far, arguments))
+    return function.varies or far or any(map(_varies, arguments))
+
+
+def _may_be_far(argument: Expression) -> bool:
+    match argument:
+        case Known(int(number)):
+            return not is_near(number)
+    return argument.type.kind is Kind.INTEGER and not is_near(1 << argument.type.bits - 1)
 
 
 def _with(values: ValueSet, value: Value) -> ValueSet:
@@ -128,7 +137,11 @@ def _with(values: ValueSet, value: Value) -> ValueSet:
 
 _EPOCH = date(1970, 1, 1).toordinal()
 _DAYS = range(date(1000, 1, 1).toordinal() - _EPOCH, date(9000, 1, 1).toordinal() - _EPOCH)
-"""Days within which thresholds are looked for; what lies beyond is only computed."""
+"""Days within which thresholds are looked for; what lies beyond is only computed.
+
+A function that rises for them does so for all that Spark documents for a date, the years 1 to 9999, and for millions of years
+more: sums of days go round in the year 5,881,580, and no constant that is known here is more than 10,000 years away.
+"""
 
 
 MAX_SOUGHT = 1_000

@@ -2,7 +2,8 @@
 
 Each was held against real Spark (tests/contract/predicates): what one of them gives here, Spark gives in every time zone,
 ANSI or not. Where that isn't so (overflows, casts that fail, letters whose case depends on the library, days that no
-calendar of Python's has) it raises `UnknownValueError`, and whoever asked has to assume any value.
+calendar of Python's has) it raises `UnknownValueError`, and whoever asked has to assume any value. Only a sum of several constants
+and columns may fail where it's known here, because Spark adds the constants first: then the statement fails, and writes nothing.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ class Function:
     """Whether, the other arguments being constants, it's NULL only if its first is, whatever that is and ANSI or not."""
     varies: bool = False
     """Whether two sessions may disagree on its value where it's not known: by their time zones, versions or ANSI."""
+    varies_far: bool = False
+    """Whether they may, too, where a number is farther than any text is long."""
     takes_null: bool = False
     """Whether it's asked about NULL, too; otherwise one NULL makes it NULL."""
 
@@ -147,9 +150,15 @@ MAX_LENGTH = 10_000
 _FAR = 1 << 30
 
 
+def is_near(number: int) -> bool:
+    """Whether each Spark takes it for the same number of characters: of a bigint it may make another int, and sums of ints
+    go round, but not in each version."""
+    return abs(number) <= _FAR
+
+
 def _near(number: int) -> int:
-    if abs(number) > _FAR:
-        raise UnknownValueError  # Spark may make another int of a bigint, and its sums go round
+    if not is_near(number):
+        raise UnknownValueError
     return number
 
 
@@ -257,6 +266,7 @@ _RISING = frozenset(
     }
 )
 _VARYING = frozenset({"date_format", "date_trunc", "upper", "lower", "date", *_WHOLE})
+_VARYING_FAR = frozenset({"substring", "left", "right"})
 _KEEPING_NULL = _RISING | {
     *("quarter", "month", "day", "dayofyear", "dayofweek", "weekday", "weekofyear", "date_format", "string"),
     *(
@@ -282,6 +292,7 @@ _TABLE: Mapping[tuple[str, tuple[Kind, ...]], Function] = {
         apply,
         rises=name in _RISING and kinds[0] is _DAY,
         varies=name in _VARYING,
+        varies_far=name in _VARYING_FAR,
         keeps_null=name in _KEEPING_NULL and not (name == "date" and kinds[0] is not _DAY),
     )
     for name, kinds, gives, apply in _LIST

@@ -1,6 +1,7 @@
 """Calls and operators over columns, in every form that is understood, and the values that they are tried on."""
 
 from collections.abc import Iterator, Mapping
+from itertools import product
 
 COLUMNS: Mapping[str, str] = {
     **dict.fromkeys("de", "date"),
@@ -49,6 +50,151 @@ def rows() -> list[dict[str, str | None]]:
 def terms() -> list[str]:
     found = [*_on_days(), *_on_texts(), *_parts_of_texts(), *_on_numbers(), *_casts(), *_nested()]
     return list(dict.fromkeys(found))
+
+
+def doubtful_terms(*, newer: bool) -> list[str]:
+    """Forms that the parser reads otherwise than Spark, or that Spark reads otherwise than one would think. They need not
+    be understood, nor be taken by Spark; if they are, by what Spark makes of them."""
+    found = [*_without_brackets(), *_units(), *_mixed(), *_far(), *(_collated() if newer else ())]
+    return list(dict.fromkeys(found))
+
+
+def _without_brackets() -> Iterator[str]:
+    operators = ("+", "-", "*", "%", "div", "&", "^", "|", "||")
+    for first, second in product(operators, operators):
+        yield from (f"y {first} 5 {second} 3", f"12 {first} month(d) {second} y {first} 6")
+    for operator in operators:
+        yield from (
+            f"- y {operator} 3",
+            f"~y {operator} 3",
+            f"7 {operator} ~y",
+            f"7 {operator} - y",
+            f"s {operator} 'x'",
+        )
+        yield from (
+            f"d {operator} 1 || s",
+            f"s || d {operator} 1",
+            f"d + 1 {operator} 1",
+            f"d {operator} INTERVAL 1 DAY",
+        )
+
+
+def _units() -> Iterator[str]:
+    units = "Y YY YYYY YEAR YEARS YR YRS Q QTR QUARTER QUARTERS M MM MON MONS MONTH MONTHS W WK WEEK WEEKS D DD DAY DAYS"
+    others = "DOW DOY DAYOFWEEK DAYOFYEAR DAYOFWEEK_ISO DOW_ISO YEAROFWEEK WEEKDAY DEC CENTURY H HOUR MI"
+    for unit in f"{units} {others}".split():
+        for written in (unit, unit.lower(), unit.capitalize()):
+            yield from (f"trunc(d, '{written}')", f"date_trunc('{written}', d)", f"extract({written} FROM d)")
+            yield from (
+                f"date_part('{written}', d)",
+                f"datepart('{written}', d)",
+                f"d - INTERVAL '2' {written}",
+            )
+            yield from (
+                f"dateadd({written}, 1, d)",
+                f"datediff({written}, d, e)",
+                f"d + INTERVAL 2 {written}",
+            )
+    for unit in (
+        "' MM'",
+        "'MM '",
+        "''",
+        "s",
+        "upper('mm')",
+        "NULL",
+        "CAST('Y' AS STRING)",
+        "concat('M', 'M')",
+        '"Q"',
+    ):
+        yield from (f"trunc(d, {unit})", f"date_trunc({unit}, d)", f"trunc({unit}, d)")
+
+
+def _mixed() -> Iterator[str]:
+    pairs = [
+        "d, '2024-01-01'",
+        "d, '2024-1-1'",
+        "d, s",
+        "s, d",
+        "'x', d",
+        "d, n",
+        "n, s",
+        "s, n",
+        "n, '5'",
+        "n, l",
+        "l, y",
+        "d, e",
+    ]
+    for name in ("coalesce", "nvl", "ifnull", "nullif", "greatest", "least", "concat", "concat_ws"):
+        yield from (f"{name}({pair})" for pair in pairs)
+    for pair in pairs:
+        first, second = pair.split(", ")
+        yield from (
+            f"if(n > 1, {pair})",
+            f"nvl2(n, {pair})",
+            f"CASE WHEN n > 1 THEN {first} ELSE {second} END",
+        )
+        yield from (f"CASE n WHEN 1 THEN {first} ELSE {second} END", f"startswith({pair})", f"instr({pair})")
+        yield from (
+            f"replace({pair})",
+            f"upper(coalesce({pair}))",
+            f"length(nvl({pair}))",
+            f"trim({second} FROM {first})",
+        )
+    for day in ("s", "'2024-02-29'", "'2024-2-29'", "'2024'", "'x'", "n", "20240229"):
+        yield from (
+            f"{name}({day})"
+            for name in ("year", "last_day", "to_date", "weekday", "unix_date", "length", "upper")
+        )
+        yield from (
+            f"date_add({day}, n)",
+            f"trunc({day}, 'MM')",
+            f"datediff(d, {day})",
+            f"date_format({day}, 'yyyy')",
+        )
+
+
+def _far() -> Iterator[str]:
+    for number in (
+        "l",
+        "4294967297",
+        "2147483646",
+        "-2147483647",
+        "-2147483649",
+        "1Y",
+        "2S",
+        "3L",
+        "'2'",
+        "1.5",
+    ):
+        yield from (f"{name}(s, {number})" for name in ("left", "right", "substring", "substr"))
+        yield from (f"substring(s, {number}, 2)", f"substring(s, 2, {number})", f"substring(s, n, {number})")
+        yield from (f"n + {number}", f"y * {number}", f"n % {number}", f"n div {number}")
+    for days in ("2147483646", "-2147483647", "1Y", "2S"):
+        yield from (f"{name}(d, {days})" for name in ("date_add", "date_sub", "dateadd", "add_months"))
+        yield from (f"d + {days}", f"d - {days}", f"datediff(d, date_add(e, {days}))")
+
+
+def _collated() -> Iterator[str]:
+    for collation in ("UNICODE_CI", "UTF8_LCASE", "UTF8_BINARY", "UNICODE", "UTF8_BINARY_RTRIM"):
+        for text in (
+            f"CAST(s AS STRING COLLATE {collation})",
+            f"s COLLATE {collation}",
+            f"collate(s, '{collation}')",
+        ):
+            yield from (
+                text,
+                f"upper({text})",
+                f"instr({text}, 'e')",
+                f"startswith({text}, 'e')",
+                f"replace({text}, 'e', 'x')",
+            )
+            yield from (
+                f"contains({text}, u)",
+                f"trim({text})",
+                f"locate('EU', {text})",
+                f"TRY_{text}",
+                f"endswith(u, {text})",
+            )
 
 
 def _on_days() -> Iterator[str]:
