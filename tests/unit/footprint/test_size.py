@@ -12,7 +12,7 @@ from sluice.api.sql import SQL_BYTES
 from sluice.footprint import JobFootprint, NotUnderstoodError, footprint_of
 from sluice.footprint.queries import cells
 from sluice.footprint.sql import selected
-from sluice.footprint.sql.survey import Survey, surveyed
+from sluice.footprint.sql.survey import Survey
 from sluice.predicates import Table
 from sluice.predicates.limits import MAX_TOKENS
 from sluice.tables import TableFacts, key_of_path, oss
@@ -112,9 +112,9 @@ def test_conditions_are_looked_at_once_however_many_columns_they_may_speak_of(
 
     def looking(node: exp.Expr) -> Survey:
         looked_at.append(node)
-        return surveyed(node)
+        return Survey(node)
 
-    monkeypatch.setattr(cells, "surveyed", looking)
+    monkeypatch.setattr(cells, "Survey", looking)
     names = [f"c{number}" for number in range(200)]
     said = " AND ".join(f"{name} = 1" for name in names)
     lists = ", ".join(f"s.{name}" for name in names)

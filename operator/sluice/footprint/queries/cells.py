@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from sluice.footprint.sql.nodes import SCALARS, has_only
 from sluice.footprint.sql.reading import Reading
-from sluice.footprint.sql.survey import surveyed
+from sluice.footprint.sql.survey import Survey
 from sluice.predicates import (
     ALWAYS,
     Anything,
@@ -251,7 +251,7 @@ def _by_column(reading: Reading, conditions: Sequence[exp.Expr]) -> Mapping[str,
     exact = reading.around.settings.session.case_sensitive
     found: dict[str, tuple[exp.Expr, ...]] = {}
     for condition in conditions:
-        survey = surveyed(condition)
+        survey = Survey(condition)
         columns = [node for node in survey.nodes if isinstance(node, exp.Column)]
         names = {column.name if exact else column.name.lower() for column in columns}
         holds_query = any(isinstance(node, exp.Query) for node in survey.nodes)

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
@@ -53,9 +54,14 @@ def folder_at(tokens: tuple[Token, ...], position: int) -> Named | None:
 def key_of_parts(parts: list[str], *, is_source: bool = True) -> TableKey:
     """Returns the key of a name. Raises NotUnderstoodError for a relative location, which differs on each machine. If
     a version follows a source's location, only the location counts."""
+    return _key_of_parts(tuple(parts), is_source=is_source)
+
+
+@lru_cache(4096)
+def _key_of_parts(parts: tuple[str, ...], *, is_source: bool) -> TableKey:
     for part in parts:
         _check_writable(part)
-    format_and_location = in_sparks_catalog(parts)
+    format_and_location = in_sparks_catalog(list(parts))
     if len(format_and_location) == 2 and format_and_location[0].lower() == "delta":
         written = format_and_location[1]
         location = _TIME_TRAVEL.sub("", written) if is_source else written

@@ -22,7 +22,7 @@ from sluice.footprint.sql.nodes import stranger
 from sluice.footprint.sql.selected import keep_meanings, sources_of
 from sluice.footprint.sql.settings import Settings
 from sluice.footprint.sql.statement import Statement
-from sluice.footprint.sql.survey import Survey, surveyed
+from sluice.footprint.sql.survey import Survey
 from sluice.predicates import (
     Anything,
     Predicate,
@@ -134,7 +134,7 @@ class Surroundings:
         facts = self._given(table)
         return f": {facts.unread}" if facts is not None and facts.unread is not None else ""
 
-    def selected_by(self, tree: exp.Expr | None, survey: Callable[[exp.Expr], Survey] = surveyed) -> Sources:
+    def selected_by(self, tree: exp.Expr | None, survey: Callable[[exp.Expr], Survey] = Survey) -> Sources:
         """What a statement or a query selects from; `tree` is None if it is too large to be read."""
         if tree is None:
             return ANY_SOURCES
@@ -222,7 +222,7 @@ class Reading:
     def survey(self, tree: exp.Expr) -> Survey:
         """What a walk over the tree finds; a view's tree belongs to another statement, and the survey keeps it, so that no
         other tree gets its identity."""
-        return self.statement.once(("survey", id(tree)), lambda: surveyed(tree))
+        return self.statement.once(("survey", id(tree)), lambda: Survey(tree))
 
     def stranger_in(self, part: exp.Expr) -> exp.Expr | None:
         """A node of the part that isn't understood: none where the whole tree has none."""

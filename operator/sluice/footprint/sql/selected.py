@@ -9,7 +9,7 @@ from sluice.footprint.sources import ANY_SOURCES, MANY, Sources, files_at, toget
 from sluice.footprint.sql.functions import a_users, makes_rows, name_of
 from sluice.footprint.sql.known import Version
 from sluice.footprint.sql.naming import in_sparks_catalog, key_of_node
-from sluice.footprint.sql.survey import Survey, surveyed
+from sluice.footprint.sql.survey import Survey
 from sluice.tables import TableKey
 
 _FILE_FORMATS = frozenset({"parquet", "json", "csv", "orc", "text", "avro", "binaryfile"})
@@ -18,7 +18,7 @@ Views = Mapping[str, exp.Expr | None]
 
 
 def sources_of(
-    tree: exp.Expr, views: Views, spark: Version | None, survey: Callable[[exp.Expr], Survey] = surveyed
+    tree: exp.Expr, views: Views, spark: Version | None, survey: Callable[[exp.Expr], Survey] = Survey
 ) -> Sources:
     """Returns what a statement or a query selects from, looking through each temporary view once. Where names that
     differ in case may be one or two tables, both are returned. `survey` may know trees that were surveyed before."""

@@ -10,7 +10,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from sluice.footprint.errors import IF_SPARK_DOES, NotUnderstoodError, at
 from sluice.footprint.sql.grammar import foreign
-from sluice.footprint.sql.survey import surveyed
+from sluice.footprint.sql.survey import Survey
 from sluice.predicates import PredicateError
 from sluice.predicates.limits import excess
 from sluice.predicates.syntax import statement_in, tokens_of
@@ -112,7 +112,7 @@ def query_in(tokens: Sequence[Token], text: str, place: str) -> exp.Expr | None:
         raise NotUnderstoodError(f"{at(place, error)}. {IF_SPARK_DOES}") from error
     if not isinstance(tree, exp.Query | exp.Table | exp.Values):
         raise NotUnderstoodError(f"{place} is not understood as a query")
-    why = foreign(tokens, surveyed(tree))
+    why = foreign(tokens, Survey(tree))
     if why is not None:
         raise NotUnderstoodError(f"{place}: {why}")
     return tree

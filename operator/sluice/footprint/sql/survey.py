@@ -1,7 +1,7 @@
 """What one walk over a tree finds, for all who would otherwise walk it again."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import cached_property
 
 from sqlglot import exp
 
@@ -9,29 +9,29 @@ from sluice.footprint.sql.nodes import is_strange
 from sluice.predicates.syntax import CALLED_AMONG, WRITTEN
 
 
-@dataclass(frozen=True, eq=False)
 class Survey:
-    nodes: Sequence[exp.Expr]
-    """All of them, the nearest to the root first. A tree that was surveyed must not be changed."""
-    strangers: Sequence[exp.Expr]
-    """Those that aren't understood and may read any table."""
-    calls: Sequence[exp.Expr]
-    """Those that may call a function."""
-    tables: Sequence[exp.Table]
+    """A tree's nodes, the nearest to the root first. The tree must not be changed any more."""
+
+    def __init__(self, tree: exp.Expr) -> None:
+        self.nodes: Sequence[exp.Expr] = _nodes(tree)
+
+    @cached_property
+    def strangers(self) -> Sequence[exp.Expr]:
+        """Those that aren't understood and may read any table."""
+        return [node for node in self.nodes if is_strange(node)]
+
+    @cached_property
+    def calls(self) -> Sequence[exp.Expr]:
+        """Those that may call a function."""
+        return [node for node in self.nodes if isinstance(node, exp.Func) or _is_called(node)]
+
+    @cached_property
+    def tables(self) -> Sequence[exp.Table]:
+        return [node for node in self.nodes if isinstance(node, exp.Table)]
 
     def stranger(self, *, written: exp.Expr | None = None) -> exp.Expr | None:
         """The first that isn't understood. `written` is the node of the table that the statement writes."""
         return next((node for node in self.strangers if node is not written), None)
-
-
-def surveyed(tree: exp.Expr) -> Survey:
-    nodes = _nodes(tree)
-    return Survey(
-        nodes,
-        [node for node in nodes if is_strange(node)],
-        [node for node in nodes if isinstance(node, exp.Func) or _is_called(node)],
-        [node for node in nodes if isinstance(node, exp.Table)],
-    )
 
 
 def _nodes(tree: exp.Expr) -> list[exp.Expr]:

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from sluice.footprint.sql.functions import a_users
 from sluice.footprint.sql.reading import Reading
-from sluice.footprint.sql.survey import surveyed
+from sluice.footprint.sql.survey import Survey
 from sluice.predicates.reasons import is_volatile
 from sluice.predicates.syntax import conjuncts
 
@@ -22,7 +22,7 @@ def against_rows(reading: Reading, conditions: Iterable[exp.Expr | None]) -> str
     for condition in conditions:
         if condition is None:
             continue
-        survey = surveyed(condition)
+        survey = Survey(condition)
         if any(isinstance(node, exp.Query) for node in survey.nodes):
             return "its condition has a subquery"
         if survey.strangers:

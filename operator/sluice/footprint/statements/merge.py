@@ -286,7 +286,10 @@ class _Merge:
                 fixed[name] = Constant(node)
             elif node.table.lower() == self.alias.lower() or (clause.inserts and not node.table):
                 taken[name] = node.name
-        said = [(name, source, self._said_of(source, clause)) for name, source in taken.items()]
+        conditions = self._said_by(clause) if taken else ()
+        said = [
+            (name, source, conditions_on(self.reading, conditions, source)) for name, source in taken.items()
+        ]
         return [
             fixed
             | {
@@ -296,14 +299,14 @@ class _Merge:
             for row in self.rows
         ]
 
-    def _said_of(self, name: str, clause: _Clause) -> tuple[exp.Expr, ...]:
-        """What the clause's condition says of a column of the source, and ON as well for rows that match."""
+    def _said_by(self, clause: _Clause) -> tuple[exp.Expr, ...]:
+        """What the clause's condition says of the source, and ON as well for rows that match."""
         conditions = [
             *conjuncts(clause.condition),
             *(conjuncts(self.conditions[0]) if clause.matched else ()),
         ]
         calls = {self.alias.lower(), *([""] if clause.inserts else [])}
-        return conditions_on(self.reading, called(conditions, calls), name)
+        return called(conditions, calls)
 
 
 def _names_of_source(source: exp.Expr) -> list[str] | None:
