@@ -67,11 +67,53 @@ A condition may call these functions of partition columns, with arguments of the
 them is held against real Spark. Where the partitions are known, its value is computed; a function that rises with a date (`year`,
 `date_add`, `trunc` and the like) is an interval of dates. Whatever else a condition calls may be true of any row, and so
 may these where Spark's value is not known: an overflow, a cast that fails, letters beyond ASCII in `upper` and `lower`. `BETWEEN`
-around a function is not understood: write two comparisons.
+around a function is not understood: write two comparisons. Nor are operators without brackets that the parser binds otherwise
+than Spark: write `(n & 1) | 2`. Why it is done so: [decision 26](decisions/0026-functions-are-computed-on-axes-of-their-own.md).
 
 | first argument | functions and operators |
 | --- | --- |
 """
+OTHER_SPELLINGS = """
+Other spellings of these are understood as well, here of the partition columns `date`, `region` and `n`:
+
+"""
+SPELLED_OTHERWISE = (
+    *(
+        "extract(YEAR FROM date)",
+        "extract(DAY FROM date)",
+        "extract(WEEK FROM date)",
+        "extract(DOY FROM date)",
+    ),
+    *(
+        "extract(DAYOFWEEK FROM date)",
+        "dayofmonth(date)",
+        "dateadd(date, 1)",
+        "date + 1",
+        "date - INTERVAL 7 DAY",
+    ),
+    *("date_diff(date, DATE '2026-11-01')", "to_date(date)", "ucase(region)", "lcase(region)", "len(region)"),
+    *(
+        "char_length(region)",
+        "character_length(region)",
+        "substr(region, 1, 2)",
+        "substring(region FROM 1 FOR 2)",
+    ),
+    *(
+        "trim(BOTH FROM region)",
+        "trim(LEADING FROM region)",
+        "trim(TRAILING FROM region)",
+        "locate('eu', region)",
+    ),
+    *(
+        "region || '-' || n",
+        "nvl(region, 'none')",
+        "ifnull(n, 0)",
+        "mod(n, 2)",
+        "TRY_CAST(region AS INT)",
+        "int(region)",
+    ),
+    *("string(date)", "date(region)"),
+)
 ON_EVERY_ENGINE = """
 ## Rules of every engine
 
@@ -151,6 +193,7 @@ def _lines() -> Iterator[str]:
     for book in (OPEN_SOURCE, DATABRICKS, DELTA_RS):
         yield from by_statement.index(book)
     yield FUNCTIONS + "\n".join(_functions())
+    yield OTHER_SPELLINGS + "\n".join(f"- `{text}`" for text in SPELLED_OTHERWISE)
     yield ON_EVERY_ENGINE
     yield from _rules(EVERY_ENGINE)
     yield ON_READERS

@@ -15,6 +15,7 @@ from sluice.api.job import Operation
 from sluice.api.job_status import Blocker
 from sluice.conflicts import Level, Verdict, databricks, delta_rs, oracle, oss, stores_and_runs
 from sluice.conflicts.rule import Example, Rule
+from sluice.predicates import Session, Table, parse, reasons
 from sluice_runner.retriable import CONFLICT_NAMES
 
 ROOT = Path(__file__).parents[3]
@@ -119,3 +120,10 @@ def test_what_proves_a_rule_exists(book: Rulebook, rule: Rule) -> None:
 def test_a_rule_says_where_it_comes_from(book: Rulebook, rule: Rule) -> None:
     assert rule.says
     assert bool(rule.sources) is (rule is not databricks.undocumented)
+
+
+@pytest.mark.parametrize("text", rules.SPELLED_OTHERWISE)
+def test_every_spelling_of_a_function_on_the_page_is_understood(text: str) -> None:
+    table = Table.of({"date": "date", "region": "string", "n": "int"}, ["date", "region", "n"])
+    predicate = parse(f"({text}) IS NULL", table, session=Session("UTC", ansi=True))
+    assert reasons(predicate) == ()
