@@ -27,6 +27,7 @@ from sluice.cli import (
     queue,
     render,
     simulate,
+    writing,
 )
 from sluice.cli.epilogs import add_epilogs
 from sluice.cli.hooks import hooks
@@ -47,18 +48,31 @@ _HELP = (
     "request. Some commands ask a cluster instead. Also runs as `kubectl sluice`."
 )
 
+_OF_PYDANTIC = "Value error, "
+"""By this Typer tells that a value is none of its choices."""
+
 
 class _Quiet(TyperGroup):
     """Ends quietly where nobody reads on; Typer ends with the exit code of a bad verdict."""
 
     def invoke(self, ctx: Any) -> Any:
+        writing.speak_unicode()
         try:
             try:
                 return super().invoke(ctx)
             finally:
                 sys.stdout.flush()
         except BrokenPipeError:
-            outputs.end_quietly()
+            writing.end_quietly()
+        except OSError as error:
+            if not writing.is_full(error):
+                raise
+            why = f"the answer could not be written: {error.strerror}; what is there of it is not whole"
+            outputs.say(why, error=True)
+            writing.end_unwritten()
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix(_OF_PYDANTIC)
+            raise
 
 
 app = typer.Typer(cls=_Quiet, no_args_is_help=True, add_completion=False, help=_HELP)
@@ -124,7 +138,12 @@ def explain(
     *,
     table: Annotated[list[Path] | None, _TABLE] = None,
     table_path: Annotated[list[str] | None, _TABLE_PATH] = None,
-    output: Annotated[Format, _OUTPUT] = Format.TEXT,
+    output: Annotated[
+        Format,
+        typer.Option(
+            "--output", "-o", help="The output format. Of two jobs, too, `sluice plan` writes SARIF."
+        ),
+    ] = Format.TEXT,
     fail_on: Annotated[FailOn | None, _FAIL_ON] = None,
     batch_: Annotated[bool, typer.Option("--batch", help=_BATCH)] = False,
     history: Annotated[

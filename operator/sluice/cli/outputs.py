@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from enum import IntEnum, StrEnum
 from itertools import accumulate
 from textwrap import wrap
-from typing import Any, NoReturn
+from typing import Any
 
 import typer
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -20,10 +20,10 @@ from rich.text import Span, Text
 
 from sluice.api.json_text import as_json
 from sluice.api.manifests import Trouble
+from sluice.cli import writing
 from sluice.conflicts import Level
 
 _PIPE_WIDTH = 120
-_SIGPIPE = 128 + 13
 _ESCAPED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Unicode's categories of what is not seen and yet does something: control and format characters, halves of a pair that is none,
 separators of lines and paragraphs."""
@@ -99,7 +99,7 @@ def _shown_text(text: Text) -> Text:
 
 class _Console(Console):
     def on_broken_pipe(self) -> None:
-        end_quietly()
+        writing.end_quietly()
 
     def render_str(self, text: str, **options: Any) -> Text:
         return super().render_str(shown(text), **options)
@@ -135,14 +135,6 @@ def print_hanging(
     )
     of_label = f"bold {colour}".strip() if label.strip() else ""
     out.print(Text.assemble((label, of_label), lines[len(label) :]), style=style or None, soft_wrap=True)
-
-
-def end_quietly() -> NoReturn:
-    """Ends as whatever writes into a pipe that nobody reads on, such as that of `| head -1`: no verdict has this exit code."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in (sys.stdout, sys.stderr):  # what is left in their buffers is written at the end
-        os.dup2(nowhere, stream.fileno())
-    raise SystemExit(_SIGPIPE)
 
 
 def say(text: str, *, error: bool = False) -> None:
