@@ -5,7 +5,7 @@ import sys
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -270,6 +270,8 @@ def plan(
         outputs.say(plan_mermaid.as_mermaid(found, most=None if everything else plan_mermaid.MOST_TABLES))
     else:
         plan_text.show(found, outputs.console(), most=None if everything else plan_text.MOST)
+    if not found.jobs and not found.troubles:
+        _end_without_jobs(folders)
     outputs.leave(found.troubles, found.worst, fail_on)
 
 
@@ -290,12 +292,15 @@ def footprint(
     elif found.jobs:
         footprint_text.show(found.jobs, outputs.console(), found.assumptions)
     if not found.jobs and not found.troubles:
-        given = ", ".join("standard input" if file == STANDARD_INPUT else str(file) for file in files)
-        outputs.say(
-            f"{given}: there is no DeltaWriteJob here; name a file or folder that has one", error=True
-        )
-        raise typer.Exit(Exit.INCOMPLETE)
+        _end_without_jobs(files)
     outputs.leave(found.troubles)
+
+
+def _end_without_jobs(files: list[Path]) -> NoReturn:
+    """An answer about nothing is no good news: a pipeline may have named the wrong folder."""
+    given = ", ".join("standard input" if file == STANDARD_INPUT else str(file) for file in files)
+    outputs.say(f"{given}: there is no DeltaWriteJob here; name a file or folder that has one", error=True)
+    raise typer.Exit(Exit.INCOMPLETE)
 
 
 simulate.add_to(app)

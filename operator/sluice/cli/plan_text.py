@@ -32,8 +32,7 @@ def show(plan: Plan, out: Console, most: int | None = MOST) -> None:
 
 def _show_summary(plan: Plan, out: Console) -> None:
     if not plan.jobs:
-        found = "no DeltaWriteJob here is understood" if plan.troubles else "there is no DeltaWriteJob here"
-        out.print(f"0 jobs: {found}; name a folder that has some.", style="yellow")
+        out.print("0 jobs: no DeltaWriteJob here is understood.", style="yellow")
         return
     tables = {key for job in plan.jobs for key in job.footprint.keys}
     levels = Counter(edge.level for edge in plan.edges)

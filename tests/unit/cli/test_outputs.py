@@ -154,9 +154,10 @@ def test_what_an_insert_does_to_an_identity_column_is_said_in_plain_words(tmp_pa
     assert "changes perhaps the table's metadata, which hold how far an identity column has counted" in told
 
 
-def test_a_file_without_a_job_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", ["footprint", "plan"])
+def test_where_there_is_no_job_it_is_told_and_is_no_success(command: str, tmp_path: Path) -> None:
     write(tmp_path, policy=policy("p", table={"path": "s3://lake/orders"}))
-    result = sluice("footprint", tmp_path / "policy.yaml")
+    result = sluice(command, tmp_path / "policy.yaml")
     assert result.exit_code == 3
     assert result.stderr.startswith(f"{tmp_path / 'policy.yaml'}: there is no DeltaWriteJob here")
 
