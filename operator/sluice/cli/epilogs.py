@@ -28,6 +28,9 @@ _Codes = dict[int, str]
 _WRONG: _Codes = {Exit.USAGE: "it was called wrongly: nothing was done"}
 _ANSWERED: _Codes = {Exit.OK: "answered"} | _WRONG
 _OF_FILES: _Codes = _ANSWERED | {Exit.INCOMPLETE: "something given could not be used; the rest was answered"}
+_NO_JOB: _Codes = {
+    Exit.INCOMPLETE: "something given could not be used, or holds no job; the rest was answered"
+}
 _JUDGED: _Codes = _OF_FILES | {
     Exit.OK: "answered, also if jobs conflict",
     Exit.FOUND: "a verdict is as bad as --fail-on says, or worse",
@@ -50,8 +53,8 @@ _CONFIRMED: _Codes = _CHANGED | {Exit.USAGE: "it was called wrongly, or without 
 
 EPILOGS: Mapping[str, Epilog] = {
     "explain": Epilog("sluice explain jobs/merge.yaml jobs/delete.yaml --table tables/orders.yaml", _JUDGED),
-    "plan": Epilog("sluice plan jobs/ tables/ --fail-on will", _JUDGED),
-    "footprint": Epilog("sluice footprint jobs/merge.yaml", _OF_FILES),
+    "plan": Epilog("sluice plan jobs/ tables/ --fail-on will", _JUDGED | _NO_JOB),
+    "footprint": Epilog("sluice footprint jobs/merge.yaml", _OF_FILES | _NO_JOB),
     "simulate": Epilog("sluice simulate trace.yaml", _OF_FILES),
     "completion": Epilog("sluice completion bash", _ANSWERED),
     "run": Epilog("sluice run jobs/backfill.yaml -n team --timeout 2h", _FOLLOWED),
