@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -47,6 +47,42 @@ class _Source:
     def ends(self) -> dict[int, int]:
         return {token.end: number for number, token in enumerate(self.tokens)}
 
+    @cached_property
+    def of_ranges(self) -> frozenset[int]:
+        """Positions of each AND that belongs to a BETWEEN, and ends no condition."""
+        found, open_at, depth = set[int](), list[int](), 0
+        for number, token in enumerate(self.tokens):
+            depth += _depth(token)
+            while open_at and open_at[-1] > depth:
+                open_at.pop()
+            if token.token_type is TokenType.BETWEEN:
+                open_at.append(depth)
+            elif token.token_type is TokenType.AND and open_at and open_at[-1] == depth:
+                open_at.pop()
+                found.add(number)
+        return frozenset(found)
+
+    @cached_property
+    def of_cases(self) -> frozenset[int]:
+        """Positions from each CASE to its END, where no word ends a condition that the whole of it stands in."""
+        found, open_at = set[int](), list[int]()
+        for number, token in enumerate(self.tokens):
+            if token.token_type is TokenType.CASE:
+                open_at.append(number)
+            elif token.token_type is TokenType.END and open_at:
+                found.update(range(open_at.pop(), number + 1))
+        return frozenset(found)
+
+    def ends_at(self, node: exp.Expr) -> frozenset[int] | None:
+        """Positions of words before and after a condition; None if that can't be told of one that has a CASE and is within one."""
+        inner = self.of_ranges
+        if node.find(exp.Case) is not None:
+            if node.find_ancestor(exp.Case) is not None:
+                return None
+            inner |= self.of_cases
+        words = (number for number, token in enumerate(self.tokens) if token.text.upper() in _ENDS)
+        return frozenset(number for number in words if number not in inner)
+
     def __deepcopy__(self, memo: object) -> _Source:
         return self
 
@@ -56,30 +92,30 @@ def note_source(tree: exp.Expr, tokens: Sequence[Token], text: str) -> None:
 
 
 def as_written(node: exp.Expr) -> str | None:
-    """The text of a condition that AND or OR may join to others, on one line; None where it can't be told: BETWEEN and CASE have
-    words in them that end other conditions."""
+    """The text of a condition that AND or OR may join to others, on one line; None where it can't be told."""
     source = node.root().meta.get(_SOURCE)
     places = [identifier.meta for identifier in node.find_all(exp.Identifier) if "start" in identifier.meta]
-    if not isinstance(source, _Source) or not places or node.find(exp.Between, exp.Case) is not None:
+    if not isinstance(source, _Source) or not places:
         return None
     first, last = min(one["start"] for one in places), max(one["end"] for one in places)
     tokens = source.tokens
     if first not in source.starts or last not in source.ends:
         return None
-    span = _grown(tokens, source.starts[first], source.ends[last])
+    ends = source.ends_at(node)
+    span = None if ends is None else _grown(tokens, source.starts[first], source.ends[last], ends)
     if span is None:
         return None
     text = source.text[tokens[span[0]].start : tokens[span[1]].end + 1]
     return None if "--" in text or "/*" in text else " ".join(text.split())
 
 
-def _grown(tokens: Sequence[Token], start: int, end: int) -> tuple[int, int] | None:
+def _grown(tokens: Sequence[Token], start: int, end: int, ends: Collection[int]) -> tuple[int, int] | None:
     """The span grown on both sides up to where the condition ends, with the calls that it began in."""
     opened, closed = _unmatched(tokens[start : end + 1])
     depth = 0
     while start > 0:
         before = tokens[start - 1]
-        if depth == 0 and closed == 0 and before.text.upper() in _ENDS:
+        if depth == 0 and closed == 0 and start - 1 in ends:
             break
         if depth == 0 and before.token_type is TokenType.L_PAREN:
             if closed:
@@ -94,7 +130,7 @@ def _grown(tokens: Sequence[Token], start: int, end: int) -> tuple[int, int] | N
     depth = 0
     while end + 1 < len(tokens):
         after = tokens[end + 1]
-        if depth == 0 and opened == 0 and after.text.upper() in _ENDS:
+        if depth == 0 and opened == 0 and end + 1 in ends:
             break
         if depth == 0 and after.token_type is TokenType.R_PAREN:
             if not opened:

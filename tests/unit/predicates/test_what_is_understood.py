@@ -157,7 +157,7 @@ WIDENED = [
     ("name RLIKE '^a'", "name RLIKE '^a': may be true for any row"),
     ("name LIKE 'a%' = true", "name LIKE 'a%' = true: may be true for any row"),
     ("true = name LIKE 'a%'", "true = name LIKE 'a%': may be true for any row"),
-    ("flag BETWEEN false AND true = true", "flag BETWEEN FALSE AND TRUE = TRUE: may be true for any row"),
+    ("flag BETWEEN false AND true = true", "flag BETWEEN false AND true = true: may be true for any row"),
     ("name = 5", "comparing name (varchar(20)) with an integer casts the column"),
     ("k = '5.7'", "'5.7' is not written as Spark prints a int, the type of k"),
     ("date = '12026-1-9'", "'12026-1-9' is not written as Spark prints a date, the type of date"),
@@ -195,7 +195,13 @@ def test_what_is_not_understood_may_be_true_for_any_row_and_says_why(condition: 
     ],
 )
 def test_what_is_not_understood_is_told_as_it_is_written_whatever_stands_beside_it(condition: str) -> None:
-    for written in ("date = date_sub(date, k)", "3 - k = coalesce(small, (1))", "date_add(date, k) > date"):
+    for written in (
+        "date = date_sub(date, k)",
+        "3 - k = coalesce(small, (1))",
+        "date_add(date, k) > date",
+        "(k BETWEEN small AND 3) = (small BETWEEN 1 AND k)",
+        "CASE WHEN k = 1 OR small = 2 THEN date_sub(date, k) ELSE date END = date",
+    ):
         predicate = parse(condition.format(written), EVENTS, session=UTC)
         assert reasons(predicate) == (f"{written}: may be true for any row",)
 
