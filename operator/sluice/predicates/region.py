@@ -55,7 +55,7 @@ class Region:
         return Region(tuple(_merged(boxes)), self.columns, self.reasons)
 
     def may_hold(self, values: Mapping[str, Value]) -> bool:
-        """Whether a row with these coded values, by axis, may match. For tests and for partitions read from a log."""
+        """Whether a row with these coded values, by axis, may match. Of a partition, in which '' is NULL, it tells nothing."""
         return any(
             all(may_lie(self.columns[axis], side, values) for axis, side in box.items()) for box in self.boxes
         )
