@@ -1,19 +1,26 @@
 """How fast the oracle is: verdicts on compiled footprints, footprints from SQL text, and a version that parses each time.
 
 ./dev run python -m bench.oracle            # CPU time of one core, so that a busy machine tells little lies
+
+The SQL parser's own time is measured in turns with the whole: how much longer the whole takes depends on Sluice alone, the
+times in milliseconds on the machine as well. Garbage is collected as the operator does it: rarely, so that the longest time
+has it all.
 """
 
 import gc
 import sys
 import tracemalloc
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import product
 from time import process_time
 
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.conflicts import conflict_between
+from sluice.controller.command import COLLECTED_EACH
 from sluice.footprint import JobFootprint, footprint_of
 from sluice.predicates import Table
+from sluice.predicates.syntax import condition_among, statement_in, tokens_of
 from sluice.tables import LogStore, TableFacts, key_of_path, oss
 
 TABLE = key_of_path("s3://lake/orders")
@@ -113,14 +120,57 @@ def understood(spec: DeltaWriteJobSpec) -> JobFootprint:
     return footprint_of(spec, {}, facts=FACTS)
 
 
-def read(jobs: Sequence[DeltaWriteJobSpec]) -> tuple[list[JobFootprint], list[float]]:
-    """Returns the footprints, and the seconds that each took, from the shortest."""
-    footprints, times = [], []
+def parsed(text: str) -> None:
+    """Does no more than cut the text into tokens and parse it, which Sluice leaves to sqlglot; of an OPTIMIZE, its condition."""
+    tokens = tokens_of(text)
+    words = [token.text.upper() for token in tokens]
+    if words[0] == "OPTIMIZE":
+        condition_among(tokens[words.index("WHERE") + 1 : words.index("ZORDER")], text)
+    else:
+        statement_in(tokens, text)
+
+
+@dataclass(frozen=True)
+class Took:
+    """The seconds that texts took, from the shortest."""
+
+    whole: Sequence[float]
+    parser: Sequence[float]
+
+    def report(self, what: str, target: float) -> bool:
+        """Prints how long they took; returns whether 99 of 100 took less than the target."""
+        p50, p99 = _share(self.whole, 0.5), _share(self.whole, 0.99)
+        floor = _share(self.parser, 0.99)
+        times = sum(self.whole) / sum(self.parser)
+        write = sys.stdout.write
+        write(f"{what:38s} {p50 * 1e3:10.2f} ms  p50\n")
+        write(f"{'':38s} {p99 * 1e3:10.2f} ms  p99 (target {target * 1e3:g})\n")
+        write(f"{'':38s} {self.whole[-1] * 1e3:10.2f} ms  at most\n")
+        write(
+            f"{'  the parser alone':38s} {floor * 1e3:10.2f} ms  p99; the whole takes {times:.1f} times as long\n"
+        )
+        if floor > target:
+            write(
+                "  the parser alone misses the target on this machine: only the ratio says something of Sluice\n"
+            )
+        return p99 < target
+
+
+def _share(times: Sequence[float], share: float) -> float:
+    return times[int(len(times) * share)]
+
+
+def read(jobs: Sequence[DeltaWriteJobSpec]) -> tuple[list[JobFootprint], Took]:
+    footprints, whole, parser = [], [], []
     for spec in jobs:
+        assert spec.sql is not None  # noqa: S101 - they are all made of SQL
         begun = process_time()
         footprints.append(understood(spec))
-        times.append(process_time() - begun)
-    return footprints, sorted(times)
+        between = process_time()
+        parsed(spec.sql)
+        whole.append(between - begun)
+        parser.append(process_time() - between)
+    return footprints, Took(sorted(whole), sorted(parser))
 
 
 def timed(work: Callable[[], int]) -> float:
@@ -130,15 +180,23 @@ def timed(work: Callable[[], int]) -> float:
     return done / (process_time() - begun)
 
 
+def _without_what_stays() -> None:
+    """What a process keeps is searched for cycles once in a while, however it came to it: no text's time has that in it."""
+    gc.collect()
+    gc.freeze()
+
+
 def main() -> int:
+    gc.set_threshold(*COLLECTED_EACH)
     jobs = specs()
     understood(jobs[0])
-    gc.collect()
-    gc.freeze()  # what a long-running process has from its start is not searched again
-    footprints, times = read(jobs)
-    _, long_times = read([DeltaWriteJobSpec(sql=LONG)] * 100)
+    _without_what_stays()
+    footprints, ordinary = read(jobs)
+    _without_what_stays()
+    _, long = read([DeltaWriteJobSpec(sql=LONG.replace("'test%'", f"'test{n}%'")) for n in range(300)])
     tracemalloc.start()
     kept = [understood(spec) for spec in jobs[:200]]
+    gc.collect()  # trees that were read hold each other until then
     size, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     apart = list(product(footprints[:200], footprints[300:500]))
@@ -166,20 +224,13 @@ def main() -> int:
     out(f"pair verdicts on compiled footprints   {fast:10,.0f} /s   (target 50,000)\n")
     out(f"the same, of jobs on one partition     {met:10,.0f} /s\n")
     out(f"pair verdicts that parse each time     {slow:10,.0f} /s   ratio {fast / slow:,.0f}\n")
-    out(f"SQL text to footprint, p50             {times[len(times) // 2] * 1e3:10.2f} ms\n")
-    out(
-        f"SQL text to footprint, p99             {times[int(len(times) * 0.99)] * 1e3:10.2f} ms  (target 2)\n"
-    )
-    out(
-        f"50 lines of SQL to footprint, p50      {long_times[len(long_times) // 2] * 1e3:10.2f} ms  (target 5)\n"
-    )
-    out(f"memory of a compiled footprint         {size / len(kept) / 1024:10.1f} KiB\n")
-    missed = [
-        fast < 50_000,
-        times[int(len(times) * 0.99)] > 0.002,
-        long_times[len(long_times) // 2] > 0.005,
+    reached = [
+        fast >= 50_000,
+        ordinary.report("SQL text to footprint", 0.002),
+        long.report("50 lines of SQL to footprint", 0.005),
     ]
-    return 1 if any(missed) else 0
+    out(f"memory of a compiled footprint         {size / len(kept) / 1024:10.1f} KiB\n")
+    return 0 if all(reached) else 1
 
 
 if __name__ == "__main__":
