@@ -29,7 +29,7 @@ _WRONG: _Codes = {Exit.USAGE: "it was called wrongly: nothing was done"}
 _ANSWERED: _Codes = {Exit.OK: "answered"} | _WRONG
 _OF_FILES: _Codes = _ANSWERED | {Exit.INCOMPLETE: "something given could not be used; the rest was answered"}
 _NO_JOB: _Codes = {
-    Exit.INCOMPLETE: "something given could not be used, or holds no job; the rest was answered"
+    Exit.INCOMPLETE: "something given could not be used, or holds nothing to answer about; the rest was answered"
 }
 _JUDGED: _Codes = _OF_FILES | {
     Exit.OK: "answered, also if jobs conflict",

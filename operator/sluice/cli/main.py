@@ -270,7 +270,7 @@ def plan(
         outputs.say(plan_mermaid.as_mermaid(found, most=None if everything else plan_mermaid.MOST_TABLES))
     else:
         plan_text.show(found, outputs.console(), most=None if everything else plan_text.MOST)
-    if not found.jobs and not found.troubles:
+    if not (found.jobs or found.troubles or workspace.manifests.policies):
         _end_without_jobs(folders)
     outputs.leave(found.troubles, found.worst, fail_on)
 

@@ -1,6 +1,7 @@
 """Finds manifests in files and folders as they are found in repositories."""
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -13,6 +14,8 @@ _NO_MANIFESTS = frozenset({"_delta_log", "testdata"})
 _CHART = "Chart.yaml"
 _PARTS_OF_A_CHART = frozenset({"templates", "charts", "crds"})
 _MOST_BYTES = 64 * 2**20
+_OURS = re.compile(rb"s\0?l\0?u\0?i\0?c\0?e|d\0?e\0?l\0?t\0?a", re.IGNORECASE)
+"""What stands in each manifest of ours, even a misspelt one, also in UTF-16."""
 
 
 def read_files(paths: Iterable[Path]) -> Documents:
@@ -26,9 +29,12 @@ def read_files(paths: Iterable[Path]) -> Documents:
         for file in _files(path, documents):
             if file.resolve() not in seen:
                 seen.add(file.resolve())
+                if file != path:
+                    _read_found(file, documents)
+                    continue
                 before = len(documents.found) + len(documents.troubles)
                 read_file(file, documents)
-                if file == path and before == len(documents.found) + len(documents.troubles):
+                if before == len(documents.found) + len(documents.troubles):
                     documents.troubles.append(Trouble(str(file), "holds no manifest"))
     return documents
 
@@ -71,6 +77,26 @@ def _below(folder: Path, documents: Documents) -> Iterator[Path]:
 
 def _is_no_manifest(name: str) -> bool:
     return name.startswith(".") or name in _NO_MANIFESTS
+
+
+def _read_found(file: Path, documents: Documents) -> None:
+    """Reads a file that nobody named. One that can't be read as manifests and speaks of none of ours is somebody else's: a
+    playbook, or settings in JSON with comments."""
+    alone = Documents()
+    read_file(file, alone)
+    if alone.troubles and not alone.found and _is_foreign(file):
+        documents.passed_over += 1
+        return
+    documents.found += alone.found
+    documents.troubles += alone.troubles
+
+
+def _is_foreign(file: Path) -> bool:
+    try:
+        content = file.read_bytes() if file.stat().st_size <= _MOST_BYTES else b""
+    except OSError:  # told as what can't be read
+        return False
+    return bool(content) and _OURS.search(content) is None
 
 
 def read_file(file: Path, documents: Documents) -> None:

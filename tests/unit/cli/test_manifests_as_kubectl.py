@@ -70,7 +70,7 @@ def test_what_would_be_refused_is_told_with_its_line_and_what_to_do(
     tmp_path: Path, text: str, told: str
 ) -> None:
     (tmp_path / "a.yaml").write_text(text)
-    result = sluice("plan", tmp_path)
+    result = sluice("plan", tmp_path / "a.yaml")
     assert told in complaints(result)
     assert result.exit_code == 3
 
@@ -117,6 +117,34 @@ def test_charts_and_other_people_s_manifests_are_passed_over_with_one_line(tmp_p
     )
     named = sluice("plan", chart / "templates" / "job.yaml")
     assert "a template? render it first" in complaints(named)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("playbook.yaml", b"- hosts: all\n  tasks: []\n"),
+        ("tsconfig.json", b'{\n  // comments\n  "compilerOptions": {}\n}\n'),
+        ("old.yml", "name: caf\u00e9\n".encode("latin-1")),
+    ],
+)
+def test_what_other_programs_write_is_passed_over_in_a_folder_and_told_where_it_is_named(
+    tmp_path: Path, name: str, content: bytes
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    (tmp_path / "a.yaml").write_text(job("a", PINNED_DELETE))
+    result = sluice("plan", tmp_path)
+    assert (result.exit_code, result.stdout[:6]) == (0, "1 job ")
+    assert complaints(result).startswith("passed over: 1 document")
+    assert sluice("plan", tmp_path / name).exit_code == 3
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-be"])
+def test_a_broken_manifest_of_ours_is_told_wherever_it_is_found(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "broken.yaml").write_bytes("kind: DeltaWriteJob\nmetadata: {name: [a}\n".encode(encoding))
+    (tmp_path / "a.yaml").write_text(job("a", PINNED_DELETE))
+    result = sluice("plan", tmp_path)
+    assert "broken.yaml" in complaints(result)
+    assert result.exit_code == 3
 
 
 def test_objects_of_json_may_follow_each_other_each_with_its_line(tmp_path: Path) -> None:

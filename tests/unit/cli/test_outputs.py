@@ -156,10 +156,16 @@ def test_what_an_insert_does_to_an_identity_column_is_said_in_plain_words(tmp_pa
 
 @pytest.mark.parametrize("command", ["footprint", "plan"])
 def test_where_there_is_no_job_it_is_told_and_is_no_success(command: str, tmp_path: Path) -> None:
-    write(tmp_path, policy=policy("p", table={"path": "s3://lake/orders"}))
-    result = sluice(command, tmp_path / "policy.yaml")
+    (tmp_path / "deployment.yaml").write_text("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\n")
+    result = sluice(command, tmp_path)
     assert result.exit_code == 3
-    assert result.stderr.startswith(f"{tmp_path / 'policy.yaml'}: there is no DeltaWriteJob here")
+    assert f"{tmp_path}: there is no DeltaWriteJob here" in result.stderr
+
+
+def test_policies_alone_have_no_footprint_and_a_plan_without_conflicts(tmp_path: Path) -> None:
+    write(tmp_path, policy=policy("p", table={"path": "s3://lake/orders"}))
+    assert sluice("footprint", tmp_path).exit_code == 3
+    assert sluice("plan", tmp_path).exit_code == 0
 
 
 @pytest.mark.parametrize("command", ["footprint", "plan", "explain"])

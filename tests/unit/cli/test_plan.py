@@ -112,8 +112,8 @@ def test_an_unusable_place_is_named_and_the_rest_is_planned(folder: Path) -> Non
     (folder / "half.yaml").write_text(f"{job('good', OTHER_DAY)}\n---\nkind: DeltaWriteJob\n  spec: [\n")
     (folder / "again.yaml").write_text(job("a", OTHER_DAY))
     (folder / "template.yaml").write_text("kind: DeltaWriteJob\nmetadata: {{ name }}\n")
-    (folder / "bytes.yaml").write_bytes(b"\x80\x81")
-    (folder / "list.yaml").write_text("- 1\n")
+    (folder / "bytes.yaml").write_bytes(b"kind: DeltaWriteJob # \x80\x81")
+    (folder / "list.yaml").write_text("- kind: DeltaWriteJob\n")
     (folder / "twice.yaml").write_text(
         "kind: DeltaWriteJob\nmetadata: {name: q}\nspec:\n  sql: x\n  sql: y\n"
     )
@@ -138,7 +138,7 @@ def test_an_unusable_place_is_named_and_the_rest_is_planned(folder: Path) -> Non
 
 
 def test_it_is_said_where_the_unusable_places_are_named(folder: Path) -> None:
-    (folder / "list.yaml").write_text("- 1\n")
+    (folder / "list.yaml").write_text("- kind: DeltaWriteJob\n")
     assert "1 place could not be used: standard error names it." in sluice("plan", folder).stdout
 
 

@@ -61,7 +61,7 @@ def test_a_file_that_was_named_and_holds_nothing_is_named(tmp_path: Path) -> Non
 
 def test_every_trouble_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_bytes(b"\0\0")
-    (trouble,) = read_files([tmp_path]).troubles
+    (trouble,) = read_files([tmp_path / "a.yaml"]).troubles
     assert "control characters are not allowed" in trouble.why
     assert "\n" not in trouble.why
 
@@ -186,7 +186,7 @@ def test_a_wrong_field_is_told_with_its_line_wherever_its_document_begins(tmp_pa
     ("text", "told"),
     [
         ("kind: DeltaWriteJob\nmetadata:\n\tname: a\n", "line 3, column 1: is not YAML: a tab: indent YAML with spaces"),
-        ("spec:\n  sql: |\n  DELETE\n  FROM t\nx: 1\n", "in what begins on line 3"),
+        ("kind: DeltaWriteJob\nspec:\n  sql: |\n  DELETE\n  FROM t\nx: 1\n", "in what begins on line 4"),
         (
             "apiVersion: sluice.dev/v1alpha1\nkind: DeltaWriteJobs\n",
             "kind (line 2): there is no kind DeltaWriteJobs; did you mean DeltaWriteJob?",
