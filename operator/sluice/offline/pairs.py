@@ -13,7 +13,7 @@ from sluice.conflicts.oracle import worst_for
 from sluice.conflicts.trying import Budget, is_better, tried
 from sluice.footprint import JobFootprint, reads_no_batch
 from sluice.footprint.checkpoints import checkpoints_of
-from sluice.footprint.sql.advice import OPERATOR_READS
+from sluice.footprint.sql.advice import OPERATOR_READS, how_to_bind
 from sluice.offline.advice import Change, changes_of
 from sluice.offline.assumptions import Assumption
 from sluice.offline.jobs import Job
@@ -27,6 +27,12 @@ _NOT_TRIED = Advice(
     "at a time",
     None,
     together=False,
+)
+
+
+_RUNS_OF_ONE_TEXT = (
+    "two runs of one text touch the same partitions: name them by a parameter, such as :day, to which each run gives a value of "
+    "its own in spec.parameters"
 )
 
 
@@ -111,7 +117,21 @@ class Explanation:
 
     @property
     def hints(self) -> tuple[str, ...]:
-        return tuple(one.said(self.first.name, self.second.name) for one in self.advice)
+        said = tuple(one.said(self.first.name, self.second.name) for one in self.advice)
+        return (*said, _RUNS_OF_ONE_TEXT) if self._wants_partitions_of_each_run else said
+
+    @property
+    def _wants_partitions_of_each_run(self) -> bool:
+        """Whether two runs of one job are told to touch other partitions than each other, which one text can't say."""
+        if self.first.job.spec is not self.second.job.spec:
+            return False
+        ways = {
+            words
+            for one in self.first.footprint.tables
+            for words in (one.reads_advice, one.writes_advice)
+            if words != how_to_bind(one.widened)
+        }
+        return any(one.together and one.words in ways for one in self.advice)
 
 
 def advice_for(first: Understood, second: Understood) -> tuple[Advice, ...]:

@@ -231,6 +231,22 @@ def test_a_file_that_is_named_twice_asks_whether_two_runs_of_its_job_may_overlap
     assert (found["first"], found["second"]) == ("delete", "delete (run again)")
 
 
+def test_two_runs_of_one_text_are_told_to_name_their_partitions_by_a_parameter(folder: Path) -> None:
+    """No condition keeps them apart that both have. What is told helps once it is done."""
+    sql = f"DELETE FROM {ORDERS} WHERE amount = 0"
+    days = {name: {"day": {"date": f"2026-11-1{name[-1]}"}} for name in ("day8", "day9")}
+    pinned = {
+        name: job(name, f"{sql} AND date = :day", parameters=parameters) for name, parameters in days.items()
+    }
+    unbound = job("unbound", f"INSERT INTO {ORDERS} SELECT * FROM staging.orders")
+    write(folder, wide=job("wide", sql), unbound=unbound, **pinned)
+    hints = json.loads(sluice(*given(folder, "wide", "wide"), "-o", "json").stdout)["hints"]
+    assert "by a parameter, such as :day" in hints[-1]
+    assert json.loads(sluice(*given(folder, "day8", "day9"), "-o", "json").stdout)["order"] == "any"
+    hints = json.loads(sluice(*given(folder, "unbound", "unbound"), "-o", "json").stdout)["hints"]
+    assert [hint.partition(" in ")[0] for hint in hints] == ["bind staging.orders"]
+
+
 def test_the_help_lists_what_needs_no_cluster_first() -> None:
     shown = sluice("--help").stdout
     places = [
