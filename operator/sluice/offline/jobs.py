@@ -124,9 +124,13 @@ def _name(document: Document) -> str:
 
 
 def _own_name(document: Document) -> str:
-    """The document's own name. Jobs that get their name when they are created are told apart by their place."""
+    """The document's own name. Jobs that get their name when they are created, or whose name is no text, such as `name: y`,
+    are told apart by their place."""
     metadata = _metadata(document)
-    return str(metadata.get("name") or f"{metadata.get('generateName', '')}({document.place})")
+    name = metadata.get("name")
+    if isinstance(name, str) and name:
+        return name
+    return f"{metadata.get('generateName', '')}({document.place})"
 
 
 def _metadata(document: Document) -> dict[str, Any]:

@@ -137,6 +137,12 @@ def test_an_unusable_place_is_named_and_the_rest_is_planned(folder: Path) -> Non
     assert next(t["place"] for t in found["troubles"] if "half" in t["place"]).endswith("line 4, column 7")
 
 
+def test_a_job_whose_name_is_no_text_is_told_by_its_place(tmp_path: Path) -> None:
+    (tmp_path / "bool.yaml").write_text(job("named", PINNED_DELETE).replace('"named"', "y"))
+    found = json.loads(sluice("plan", tmp_path, "-o", "json").stdout)
+    assert [one["name"] for one in found["jobs"]] == [f"({tmp_path / 'bool.yaml'})"]
+
+
 def test_it_is_said_where_the_unusable_places_are_named(folder: Path) -> None:
     (folder / "list.yaml").write_text("- kind: DeltaWriteJob\n")
     assert "1 place could not be used: standard error names it." in sluice("plan", folder).stdout
