@@ -72,6 +72,12 @@ class Work:
         self._bound = [_Bound(names, facts, sources, found), *self._bound[: _MOST_FOOTPRINTS - 1]]
         return _told(found)
 
+    def forget(self) -> None:
+        """Lets go of the texts as they were read: whoever still asks has them read again."""
+        for statements in self.__dict__.pop("_texts", {}).values():
+            for statement in statements:
+                statement.forget()
+
     @cached_property
     def hashes(self) -> SpecHashes:
         """Of what is refused, such as what is nested too deeply, there are none."""
@@ -168,12 +174,15 @@ class Works:
         if known is not None and known.profiles is profiles:
             self._kept.move_to_end(text)
             return known
-        found = Work(given, profiles, namespace)
-        self._characters += 0 if known is not None else len(text)
-        self._kept[text] = found
+        if known is None:
+            self._characters += len(text)
+        else:
+            known.forget()
+        found = self._kept[text] = Work(given, profiles, namespace)
         while self._characters > self._most_characters and len(self._kept) > 1:
-            gone, _ = self._kept.popitem(last=False)
+            gone, work = self._kept.popitem(last=False)
             self._characters -= len(gone)
+            work.forget()
         return found
 
 

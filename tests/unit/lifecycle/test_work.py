@@ -1,19 +1,21 @@
 """A spec is read once, whatever becomes known of its tables, and its footprint is the one that reading it anew gives."""
 
+import gc
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
+from sqlglot import exp
 
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
 from sluice.footprint import NotUnderstoodError, footprint_of, texts_of
 from sluice.footprint.sql import reading, statement
-from sluice.lifecycle.work import Works
+from sluice.lifecycle.work import Work, Works
 from sluice.predicates import Table
-from sluice.tables import TableFacts, key_of_path, unread
+from sluice.tables import Names, TableFacts, key_of_path, unread
 from unit.controller.bodies import PARTITIONED, UPDATE, job_body
 
 ORDERS, RAW = key_of_path("/lake/orders"), key_of_path("/lake/raw")
@@ -171,3 +173,53 @@ def test_a_run_stays_the_same_as_long_as_its_work_does(changed: dict[str, object
     works, spec = Works(), job_body("a")["spec"]
     hashes = [works.of(given, PROFILES, "etl").work_hash for given in (spec, spec | changed)]
     assert (hashes[0] == hashes[1]) is same
+
+
+NAMES = Names()
+
+
+def _asked(work: Work, facts: Mapping[Any, TableFacts]) -> object:
+    try:
+        found = work.footprint_with_facts(NAMES, facts, facts)
+    except NotUnderstoodError as error:
+        return str(error)
+    return found, found.ids_of_sources, [table.facts for table in found.tables]
+
+
+@pytest.fixture
+def uncollected() -> Iterator[Callable[[], int]]:
+    """Counts the nodes of trees that there are, while nobody looks for cycles."""
+
+    def nodes() -> int:
+        return sum(isinstance(one, exp.Expr) for one in gc.get_objects())
+
+    gc.collect()
+    gc.disable()
+    try:
+        yield nodes
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("name", [name for name in SPECS if name != "refused"])
+def test_the_trees_of_a_spec_that_is_kept_no_more_go_at_once(
+    name: str, uncollected: Callable[[], int]
+) -> None:
+    works, before = Works(most_characters=1), uncollected()
+    _asked(works.of(SPECS[name], PROFILES, "etl"), FACTS[1])
+    gc.collect()  # what was made only to read them
+    kept = uncollected()
+    works.of({"sql": "OPTIMIZE delta.`/lake/orders`"}, PROFILES, "etl")
+    assert kept > before or name == "optimize"
+    assert uncollected() == before
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_who_still_asks_for_a_spec_that_is_kept_no_more_is_told_as_before(name: str) -> None:
+    works, before, fresh = Works(most_characters=1), Works(), Works()
+    work, kept = works.of(SPECS[name], PROFILES, "etl"), before.of(SPECS[name], PROFILES, "etl")
+    assert _asked(work, FACTS[1]) == _asked(kept, FACTS[1])
+    works.of({"sql": "OPTIMIZE delta.`/lake/orders`"}, PROFILES, "etl")
+    for facts in FACTS:
+        assert _asked(work, facts) == _asked(kept, facts)
+    assert _asked(fresh.of(SPECS[name], PROFILES, "etl"), FACTS[1]) == _asked(work, FACTS[1])

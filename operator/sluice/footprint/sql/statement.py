@@ -46,6 +46,27 @@ class Statement:
         found: _T = self._read[what]
         return found
 
+    def forget(self) -> None:
+        """Lets go of what was read of its text. A tree's nodes know their parents, so a tree that is merely dropped stays until
+        the garbage collector comes by, and thousands of them at once hold it up for seconds: they are taken apart. Nobody may
+        use a tree of this statement any more."""
+        read = list(self._read.values())
+        self._read.clear()
+        for one in read:
+            if isinstance(one, exp.Expr):
+                _take_apart(Survey(one.root()))
+            elif isinstance(one, Survey):  # perhaps of a view's tree, which is nobody's else
+                _take_apart(one)
+            elif isinstance(one, tuple):
+                for part in one:
+                    if isinstance(part, Statement):
+                        part.forget()
+
+
+def _take_apart(tree: Survey) -> None:
+    for node in tree.nodes:
+        node.parent = None
+
 
 def split(sql: str, place: str = "spec.sql") -> tuple[Statement, ...]:
     for start, why in _read_differently_by_spark(sql):
