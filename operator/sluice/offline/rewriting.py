@@ -5,12 +5,13 @@ alone. Much that a condition implies is therefore lost on it: `(date = a AND id 
 table. What a condition implies may be added to it: it is true of every row that matched before.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
+from sluice.api.parameters import Parameter
 from sluice.footprint.queries.cells import Cell, Constant, FromTable, says
 from sluice.footprint.queries.rows import Row, rows_of
 from sluice.footprint.sql.keywords import word
@@ -22,6 +23,7 @@ from sluice.footprint.sql.unfolded import unfolded
 from sluice.footprint.statements.delete_update import names_of
 from sluice.footprint.statements.script import Script
 from sluice.offline.jobs import Job
+from sluice.offline.other_values import by_names, other_values
 from sluice.predicates import (
     Column,
     Kind,
@@ -37,6 +39,8 @@ from sluice.tables import Names, TableFacts, TableKey
 
 _LONGEST = 2000
 _AFTER_ON = frozenset({"WHEN"})
+_OPENS = frozenset({TokenType.L_PAREN, TokenType.CASE})
+_CLOSES = frozenset({TokenType.R_PAREN, TokenType.END})
 _COMPARED_ALIKE = frozenset({Kind.DATE, Kind.BOOLEAN})
 """Kinds for which a = b and b = c imply a = c, whatever type b is converted from. Large numbers pass through DOUBLE."""
 _COMPARED_AMONG_THEMSELVES = frozenset({Kind.INTEGER, Kind.STRING})
@@ -69,7 +73,7 @@ class _Span:
     def joins_by_or(self) -> bool:
         depth = 0
         for token in self.tokens:
-            depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
+            depth += (token.token_type in _OPENS) - (token.token_type in _CLOSES)
             if depth == 0 and token.token_type is TokenType.OR:
                 return True
         return False
@@ -80,17 +84,16 @@ class _Text:
     """The text of a job as its author wrote it."""
 
     sql: str
-    dates: Mapping[str, str]
-    """Parameters by the dates that they stand for."""
+    parameters: Mapping[str, Parameter]
 
-    def by_parameter(self, condition: str) -> str:
-        """A job that gets its day as a parameter should get the day in the advised line from there, too."""
-        for date, parameter in self.dates.items():
-            condition = condition.replace(date, parameter)
-        return condition
+    def spellings(self, condition: str) -> Iterator[Callable[[str], str]]:
+        """Yields how to spell it: a job that gets its day as a parameter should get the day in the advised line from there, too."""
+        if by_names(condition, self.parameters) != condition:
+            yield lambda one: by_names(one, self.parameters)
+        yield str
 
-    def joined(self, span: _Span, condition: str, *, first: bool = False) -> str:
-        old, added = self.sql[span.start : span.end], self.by_parameter(condition)
+    def joined(self, span: _Span, added: str, *, first: bool = False) -> str:
+        old = self.sql[span.start : span.end]
         if span.joins_by_or:
             old = f"({old})"
         new = f"{added} AND {old}" if first or span.joins_by_or else f"{old} AND {added}"
@@ -100,16 +103,25 @@ class _Text:
 def rewrites_of(
     job: Job, facts: Mapping[TableKey, TableFacts], sources: Mapping[TableKey, TableFacts], names: Names
 ) -> Iterator[Rewrite]:
-    """Returns the rewrites. `facts`: of the tables that it writes; `sources`: of those that it selects from. Each statement is
-    read as the oracle reads it, after those before it."""
+    """Returns the rewrites. `facts`: of the tables that it writes; `sources`: of those that it selects from. Of a job with
+    parameters they are those that its text allows under other values, too."""
+    found = _rewrites(job, facts, sources, names)
+    given = job.spec.parameters
+    if given is None:
+        yield from found
+    elif kept := list(found):
+        otherwise = job.spec.model_copy(update={"parameters": other_values(given)})
+        also = {one.sql for one in _rewrites(replace(job, spec=otherwise), facts, sources, names)}
+        yield from (one for one in kept if one.sql in also)
+
+
+def _rewrites(
+    job: Job, facts: Mapping[TableKey, TableFacts], sources: Mapping[TableKey, TableFacts], names: Names
+) -> Iterator[Rewrite]:
+    """Reads each statement as the oracle reads it, after those before it."""
     if job.spec.sql is None:
         return
-    dates = {
-        f"DATE '{given.date}'": f":{name}"
-        for name, given in (job.spec.parameters or {}).items()
-        if given.date is not None
-    }
-    text = _Text(job.spec.sql, dates)
+    text = _Text(job.spec.sql, job.spec.parameters or {})
     script = Script(
         Surroundings(
             settings=Settings.of(job.conf),
@@ -155,9 +167,11 @@ def _with_implied(reading: Reading, tree: exp.Expr, span: _Span | None, text: _T
         return
     predicate = reading.predicate(where.this, names_of(tree.this, reading))
     condition = _worth_saying(compiled(predicate, stored=False).on_partitions(), reading)
-    if condition is not None:
+    if condition is None:
+        return
+    for spelled in text.spellings(condition):
         yield Rewrite(
-            text.joined(span, condition, first=True),
+            text.joined(span, spelled(condition), first=True),
             keeps_result=True,
             because="the condition already implies it, but Delta does not see that",
         )
@@ -176,11 +190,12 @@ def _of_merge(reading: Reading, tree: exp.Merge, facts: TableFacts, text: _Text)
     condition = _worth_saying(implied, reading, names[0])
     if condition is not None:
         what = "the source holds no other rows" if through else "ON already implies it"
-        yield Rewrite(
-            text.joined(span, condition),
-            keeps_result=True,
-            because=f"{what}, but Delta does not see that",
-        )
+        for spelled in text.spellings(condition):
+            yield Rewrite(
+                text.joined(span, spelled(condition)),
+                keeps_result=True,
+                because=f"{what}, but Delta does not see that",
+            )
     elif rows:
         yield from _pinned_by_promise(reading, facts, names[0], rows, span=span, text=text)
 
@@ -238,11 +253,13 @@ def _pinned_by_promise(
             bounded.append(disjunction(says(_promised(cell, column), column, reading) for cell in cells))
     region = compiled(conjunction(bounded), stored=False).on_partitions()
     condition, plain = _worth_saying(region, reading, name), _worth_saying(region, reading)
-    if condition is not None:
+    if condition is None:
+        return
+    for spelled in text.spellings(condition):
         yield Rewrite(
-            text.joined(span, condition),
+            text.joined(span, spelled(condition)),
             keeps_result=False,
-            because=f"every row of the table that the rest of ON matches has {text.by_parameter(plain or condition)}",
+            because=f"every row of the table that the rest of ON matches has {spelled(plain or condition)}",
         )
 
 
@@ -288,10 +305,10 @@ def _qualified(condition: str, name: str, columns: set[str]) -> str:
 
 
 def _span(tokens: Sequence[Token], begins: str, ends: frozenset[str]) -> _Span | None:
-    """The span outside of parentheses between the first word `begins` and one of `ends`."""
+    """The span outside of parentheses and CASE between the first word `begins` and one of `ends`."""
     depth, start = 0, None
     for position, token in enumerate(tokens):
-        depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
+        depth += (token.token_type in _OPENS) - (token.token_type in _CLOSES)
         if depth != 0:
             continue
         if start is None and word(token) == begins:

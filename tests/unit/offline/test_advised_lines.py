@@ -65,3 +65,64 @@ def test_each_part_of_a_union_is_said() -> None:
 )
 def test_what_rows_do_not_surely_hold_is_not_said_to_keep_the_result(source: str, on: str) -> None:
     assert not any(one.keeps_result for one in advised(source, on))
+
+
+def of_a_delete(condition: str, **days: str) -> list[str]:
+    """The conditions with which a DELETE is advised to begin."""
+    before, parameters = (
+        "DELETE FROM delta.`/lake/t` WHERE ",
+        {name: {"date": day} for name, day in days.items()},
+    )
+    spec = {"sql": before + condition, "parameters": parameters}
+    job = Job("job", "here", DeltaWriteJobSpec.model_validate(spec))
+    found = rewrites_of(job, {key_of_path("/lake/t"): FACTS}, {}, Names())
+    return [one.sql.removeprefix(before).partition(" AND (")[0] for one in found]
+
+
+def either(condition: str) -> str:
+    return f"({condition} AND id = 1) OR ({condition} AND id = 2)"
+
+
+THEN, NOW = either("date = DATE '2025-01-01'"), either("date = DATE '2024-01-01'")
+AFTER = either("date = date_add(:day, 1)")
+
+
+@pytest.mark.parametrize(
+    ("condition", "line"),
+    [
+        (either("date = :day"), "date = :day"),
+        (either("date >= :day AND date < :until"), "date >= :day AND date < :until"),
+        (either("date > :day AND date <= :until"), "date > :day AND date <= :until"),
+        (f"({THEN}) AND ts > :day", "date = DATE '2025-01-01'"),
+    ],
+)
+def test_a_line_says_a_parameter_where_the_text_does(condition: str, line: str) -> None:
+    days = {
+        name: day for name, day in (("day", "2024-01-01"), ("until", "2024-02-01")) if f":{name}" in condition
+    }
+    assert of_a_delete(condition, **days) == [line]
+
+
+@pytest.mark.parametrize(
+    ("condition", "literal"),
+    [
+        (f"({NOW}) AND ts > :day", True),
+        ("(date > DATE '2023-12-31' AND id = 1) OR (date > DATE '2025-12-31' AND ts > :day)", True),
+        (AFTER, False),
+    ],
+)
+def test_a_line_says_no_value_that_only_today_is_the_same(condition: str, literal: bool) -> None:
+    """With tomorrow's value of the parameter it would leave rows out without a word."""
+    found = of_a_delete(condition, day="2024-01-01")
+    assert len(found) == literal
+    assert not any(":day" in one for one in found), found
+
+
+def test_a_day_of_one_parameter_is_not_taken_for_another_that_has_its_value_today() -> None:
+    condition = AFTER + " OR (date = date_add(:day, 1) AND ts > :until)"
+    assert of_a_delete(condition, day="2024-01-01", until="2024-01-02") == []
+
+
+def test_a_case_before_the_clauses_of_a_merge_is_not_cut() -> None:
+    for one in advised("SELECT DATE '2026-11-19' AS date", "CASE WHEN t.id = 1 THEN t.date = s.date END"):
+        assert "CASE WHEN t.id = 1 THEN t.date = s.date END" in one.sql
