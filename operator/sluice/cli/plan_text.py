@@ -98,6 +98,18 @@ def _show_edge(plan: Plan, edge: Edge, out: Console) -> None:
 
 
 def _show_savings(plan: Plan, out: Console, most: int | None) -> None:
+    _show_found(plan, out, most)
+    if plan.untried:
+        out.print()
+        untried = _count(plan.untried, "pair")
+        print_hanging(
+            out,
+            "Not tried: ",
+            f"whether more would help {untried}, which are too many for a plan; sluice explain tells it of any two jobs.",
+        )
+
+
+def _show_found(plan: Plan, out: Console, most: int | None) -> None:
     if not plan.savings:
         return
     out.print()

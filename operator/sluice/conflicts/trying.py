@@ -29,6 +29,12 @@ class Budget:
 
     left: int = AT_LEISURE
 
+    def has(self, amount: int) -> bool:
+        """Spends it, if that much is left."""
+        enough = amount <= self.left
+        self.left -= amount if enough else 0
+        return enough
+
     def spend(self, amount: int) -> None:
         if amount > self.left:
             raise _UsedUpError
@@ -70,7 +76,7 @@ class _Trials:
     def __init__(self, jobs: Jobs, budget: Budget) -> None:
         self._jobs = jobs
         self._budget = budget
-        self._cost = _cost(jobs)
+        self._cost = cost_of(jobs)
 
     def advice(self) -> tuple[Advice, ...]:
         before = self._judged([])
@@ -158,7 +164,7 @@ def is_better(changed: Pair, before: Pair) -> bool:
     return all(a <= b for a, b in zip(new, old, strict=True)) and new != old
 
 
-def _cost(jobs: Jobs) -> int:
+def cost_of(jobs: Jobs) -> int:
     """What it costs to judge them: each statement meets each of the other job's, and so does each table that a stream reads."""
     first, second = jobs
     sizes = _size(first, second), _size(second, first)

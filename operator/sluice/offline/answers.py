@@ -108,6 +108,7 @@ def plan_json(plan: Plan) -> Json:
             "exact": plan.widest.exact,
         },
         "advice": [saving_json(saving) for saving in plan.savings],
+        "untried": plan.untried,
         "waitForEver": [_waits_json(one) for one in plan.endless],
         "oneCheckpoint": [_one_checkpoint(one) for one in plan.refused],
         "warnings": list(plan.warnings),

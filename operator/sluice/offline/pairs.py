@@ -22,7 +22,7 @@ from sluice.tables import LINK_LOG_STORE, LogStore, TableKey
 
 _LOST_COMMITS = "lost-commits"
 _IS_LOG_STORE = "spark.delta.logStore."
-_NOT_TRIED = Advice(
+NOT_TRIED = Advice(
     "what would help is not told, because two jobs of so many statements take too long to try: ask for some of their statements "
     "at a time",
     None,
@@ -113,7 +113,7 @@ class Explanation:
     @property
     def was_tried(self) -> bool:
         """Whether it is known what would help."""
-        return self.advice != (_NOT_TRIED,)
+        return self.advice != (NOT_TRIED,)
 
     @property
     def hints(self) -> tuple[str, ...]:
@@ -134,19 +134,19 @@ class Explanation:
         return any(one.together and one.words in ways for one in self.advice)
 
 
-def advice_for(first: Understood, second: Understood) -> tuple[Advice, ...]:
+def advice_for(first: Understood, second: Understood, budget: Budget | None = None) -> tuple[Advice, ...]:
     """Returns what would help, tried before it is given, as people without a cluster can do it."""
-    found = advised(first.footprint, second.footprint)
+    found = advised(first.footprint, second.footprint, budget)
     if _makes_room(first) or _makes_room(second):
         found = tuple(one for one in found if one.words != PAUSE_STREAM)
     return found
 
 
-def advised(first: JobFootprint, second: JobFootprint) -> tuple[Advice, ...]:
+def advised(first: JobFootprint, second: JobFootprint, budget: Budget | None = None) -> tuple[Advice, ...]:
     """Returns the same for two jobs of which only the footprints are known."""
-    found = tried(first, second, Budget())
+    found = tried(first, second, budget or Budget())
     if found is None:
-        return (_NOT_TRIED,)
+        return (NOT_TRIED,)
     return tuple(replace(one, words=without_cluster(one.words)) for one in found)
 
 

@@ -20,6 +20,8 @@ class Plan:
     edges: tuple[Edge, ...]
     widest: Widest
     savings: tuple[Saving, ...]
+    untried: int
+    """The pairs of which it isn't known whether more would help: there were too many."""
     endless: tuple[WaitsForEver, ...]
     """Who would wait for ever."""
     refused: tuple[OneCheckpoint, ...]
@@ -44,9 +46,19 @@ def planned(workspace: Workspace) -> Plan:
     jobs = tuple(workspace.jobs)
     edges = tuple(edges_between(jobs))
     widest = widest_set(len(jobs), [(edge.first, edge.second) for edge in edges])
-    savings = tuple(savings_of(jobs, edges, workspace.knowledge))
+    savings = savings_of(jobs, edges, workspace.knowledge)
     stores = assumptions_about_stores((jobs[edge.first], jobs[edge.second], edge.pair) for edge in edges)
     assumptions = (*workspace.assumptions, *stores)
     endless = [one for edge in edges for one in waits_for_ever(jobs[edge.first], jobs[edge.second])]
     refused = tuple(who_share_one(jobs))
-    return Plan(jobs, edges, widest, savings, tuple(endless), refused, assumptions, tuple(workspace.troubles))
+    return Plan(
+        jobs,
+        edges,
+        widest,
+        tuple(savings.found),
+        len(savings.untried),
+        tuple(endless),
+        refused,
+        assumptions,
+        tuple(workspace.troubles),
+    )

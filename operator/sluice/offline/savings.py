@@ -9,11 +9,14 @@ from sluice.conflicts import Level, Pair, Verdict, pair_of
 from sluice.conflicts.advice import Advice
 from sluice.conflicts.oracle import SAME_RUN
 from sluice.conflicts.stores_and_runs import lost_commits, same_checkpoint
-from sluice.conflicts.trying import is_better
+from sluice.conflicts.trying import Budget, is_better
 from sluice.offline.advice import Change, changes_of
 from sluice.offline.knowledge import Knowledge
-from sluice.offline.pairs import Understood, advice_for
+from sluice.offline.pairs import NOT_TRIED, Understood, advice_for
 
+FOR_CHANGES, FOR_WORDS = 150_000, 250_000
+"""How many pairs of plain statements a plan judges for changed lines, and for other advice: some two seconds for each, however
+many jobs there are."""
 _OF_NO_TEXT = frozenset({lost_commits.id, same_checkpoint.id, SAME_RUN.rule})
 
 
@@ -71,25 +74,40 @@ class _Advised:
     jobs: dict[str, None] = field(default_factory=dict)
 
 
-def savings_of(jobs: Sequence[Understood], edges: Sequence[Edge], knowledge: Knowledge) -> list[Saving]:
-    """Returns them, what saves most first; of those that save as much, what surely keeps the result."""
+@dataclass
+class Savings:
+    found: list[Saving] = field(default_factory=list)
+    """What saves most first; of those that save as much, what surely keeps the result."""
+    untried: set[tuple[int, int]] = field(default_factory=set)
+    """The pairs of which it isn't known whether more would help: there were too many."""
+
+
+def savings_of(
+    jobs: Sequence[Understood],
+    edges: Sequence[Edge],
+    knowledge: Knowledge,
+) -> Savings:
     around: dict[int, list[Edge]] = defaultdict(list)
     for edge in edges:
-        around[edge.first].append(edge)
-        around[edge.second].append(edge)
-    found = []
+        if edge.may_be_cured:
+            around[edge.first].append(edge)
+            around[edge.second].append(edge)
+    savings, budget = Savings(), Budget(FOR_CHANGES)
     freed: set[tuple[int, int]] = set()
-    for number, of_job in around.items():
-        own = [edge for edge in of_job if edge.may_be_cured]
-        if not own:
-            continue
+    for number, own in sorted(around.items(), key=lambda one: (-len(one[1]), one[0])):
         for change in changes_of(jobs[number].job, jobs[number].footprint, knowledge):
+            if not budget.has(sum(_cost(change, number, edge, jobs) for edge in own)):
+                savings.untried.update((edge.first, edge.second) for edge in own)
+                break
             helped = [edge for edge in own if _helps(change, number, edge, jobs)]
             if helped:
                 freed.update((edge.first, edge.second) for edge in helped)
-                found.append(Saving(len(helped), change, change.because, (jobs[number].name,)))
-    found += _in_words(jobs, [edge for edge in edges if (edge.first, edge.second) not in freed])
-    return sorted(found, key=_most_worth_first)
+                savings.found.append(Saving(len(helped), change, change.because, (jobs[number].name,)))
+    left = [edge for edge in edges if (edge.first, edge.second) not in freed]
+    savings.found += _in_words(jobs, left, Budget(FOR_WORDS), savings.untried)
+    savings.untried -= freed
+    savings.found.sort(key=_most_worth_first)
+    return savings
 
 
 def _most_worth_first(saving: Saving) -> tuple[object, ...]:
@@ -105,12 +123,22 @@ def _helps(change: Change, number: int, edge: Edge, jobs: Sequence[Understood]) 
     return changed.together and is_better(changed, edge.pair)
 
 
-def _in_words(jobs: Sequence[Understood], edges: Sequence[Edge]) -> Iterator[Saving]:
+def _cost(change: Change, number: int, edge: Edge, jobs: Sequence[Understood]) -> int:
+    other = jobs[edge.second if number == edge.first else edge.first]
+    return len(change.footprint.tables) * len(other.footprint.tables)
+
+
+def _in_words(
+    jobs: Sequence[Understood], edges: Sequence[Edge], budget: Budget, untried: set[tuple[int, int]]
+) -> Iterator[Saving]:
     """Returns what is advised in words, each once, however many pairs it helps."""
     found: dict[str, _Advised] = defaultdict(_Advised)
     for edge in edges:
         first, second = jobs[edge.first], jobs[edge.second]
-        advice = [one for one in advice_for(first, second) if one.together]
+        told = advice_for(first, second, budget)
+        if told == (NOT_TRIED,):
+            untried.add((edge.first, edge.second))
+        advice = [one for one in told if one.together]
         for words in dict.fromkeys(_general(one, first, second) for one in advice):
             saves = found[words]
             saves.pairs += 1
