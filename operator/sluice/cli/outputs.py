@@ -163,7 +163,7 @@ def print_passed_over(count: int) -> None:
     if count:
         what = "1 document or file" if count == 1 else f"{count:,} documents or files"
         say(
-            f"passed over: {what} of other kinds or of charts (render a chart to have its jobs read)",
+            f"passed over: {what} of other kinds, of charts or patches of kustomize (render these to have their jobs read)",
             error=True,
         )
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from sluice.api.manifests import Documents, Trouble, decoded, read_text
+from sluice.offline.kustomize import patches_of
 
 STANDARD_INPUT = Path("-")
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
@@ -51,14 +52,16 @@ def _files(path: Path, documents: Documents) -> Iterator[Path]:
             yield file
 
 
-def _below(folder: Path, documents: Documents) -> Iterator[Path]:
-    """Yields the files below the folder, without what is rendered from charts. Links to folders are followed, each folder
-    once."""
+def _below(folder: Path, documents: Documents) -> list[Path]:
+    """Returns the files below the folder, without what is rendered from charts and what kustomize patches by. Links to folders are
+    followed, each folder once."""
 
     def not_read(error: OSError) -> None:
         documents.troubles.append(Trouble(str(error.filename), f"cannot be read: {error.strerror}"))
 
     seen: set[str] = set()
+    patches: set[Path] = set()
+    found: list[Path] = []
     for place, folders, files in os.walk(folder, onerror=not_read, followlinks=True):
         if os.path.realpath(place) in seen:
             folders.clear()
@@ -72,7 +75,11 @@ def _below(folder: Path, documents: Documents) -> Iterator[Path]:
             )
             folders[:] = [name for name in folders if name not in _PARTS_OF_A_CHART]
             continue
-        yield from (Path(place, name) for name in files if not _is_no_manifest(name))
+        patches.update(path.resolve() for path in patches_of(Path(place), files))
+        found += (Path(place, name) for name in files if not _is_no_manifest(name))
+    kept = [file for file in found if not patches or file.resolve() not in patches]
+    documents.passed_over += len(found) - len(kept)
+    return kept
 
 
 def _is_no_manifest(name: str) -> bool:

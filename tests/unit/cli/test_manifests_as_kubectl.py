@@ -101,6 +101,24 @@ def test_what_kubectl_takes_is_taken(tmp_path: Path, text: str) -> None:
     assert "is not YAML" not in told.stderr
 
 
+def test_patches_of_kustomize_are_passed_over_in_a_folder(tmp_path: Path) -> None:
+    (overlay := tmp_path / "overlay").mkdir()
+    (tmp_path / "a").mkdir()
+    (tmp_path / "base.yaml").write_text(job("a", PINNED_DELETE))
+    patches = "patches: [{path: part.yaml}, {path: ops.yaml}, {patch: '- op: remove'}]\npatchesStrategicMerge: [../a/old.yaml]\n"
+    (overlay / "kustomization.yaml").write_text(f"resources: [../base.yaml]\n{patches}")
+    part = job("a", PINNED_DELETE).replace('"sql"', '"priority"')
+    for name, text in (("part", part), ("old", part), ("ops", "- {op: remove, path: /spec/writes}\n")):
+        (overlay / f"{name}.yaml").write_text(text)
+    (overlay / "old.yaml").rename(tmp_path / "a" / "old.yaml")
+    result = sluice("plan", tmp_path)
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.startswith("1 job ")
+    assert complaints(result).startswith("passed over: 4 documents or files")
+    (overlay / "kustomization.yaml").write_text("resources: [../base.yaml, part.yaml]\n")
+    assert "part.yaml" in complaints(sluice("plan", tmp_path))
+
+
 def test_charts_and_other_people_s_manifests_are_passed_over_with_one_line(tmp_path: Path) -> None:
     chart = tmp_path / "chart"
     (chart / "templates").mkdir(parents=True)
@@ -113,7 +131,8 @@ def test_charts_and_other_people_s_manifests_are_passed_over_with_one_line(tmp_p
     assert result.exit_code == 0
     assert result.stdout.startswith("1 job ")
     assert complaints(result) == (
-        "passed over: 4 documents or files of other kinds or of charts (render a chart to have its jobs read)\n"
+        "passed over: 4 documents or files of other kinds, of charts or patches of kustomize "
+        "(render these to have their jobs read)\n"
     )
     named = sluice("plan", chart / "templates" / "job.yaml")
     assert "a template? render it first" in complaints(named)
