@@ -196,7 +196,7 @@ def _of_merge(reading: Reading, tree: exp.Merge, facts: TableFacts, text: _Text)
                 keeps_result=True,
                 because=f"{what}, but Delta does not see that",
             )
-    elif rows:
+    elif rows and not implied.is_empty:
         yield from _pinned_by_promise(reading, facts, names[0], rows, span=span, text=text)
 
 

@@ -45,6 +45,14 @@ def test_a_condition_on_a_source_of_known_types_is_said_of_the_table(
     assert f" ON {on} AND {line} WHEN" in found.sql
 
 
+@pytest.mark.parametrize(
+    "pinned", ["t.date = DATE '2026-11-19'", "t.date IN (DATE '2026-11-12', DATE '2026-12-01')"]
+)
+def test_no_line_is_advised_of_a_merge_that_matches_nothing(pinned: str) -> None:
+    source = "SELECT * FROM delta.`/lake/s` WHERE date BETWEEN DATE '2026-11-01' AND DATE '2026-11-05'"
+    assert advised(source, f"t.date = s.date AND {pinned}") == []
+
+
 def test_each_part_of_a_union_is_said() -> None:
     day = "SELECT * FROM delta.`/lake/s` WHERE date = DATE '2026-11-{}'"
     (found,) = advised(f"{day.format(18)} UNION ALL {day.format(20)}", "t.date = s.date")
