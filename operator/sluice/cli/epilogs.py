@@ -1,5 +1,6 @@
 """What each command's help ends with: how it is called, and what its exit codes mean."""
 
+import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -96,6 +97,10 @@ def add_epilogs(app: typer.Typer, group: str = "") -> None:
         name = command.name or getattr(command.callback, "__name__", "")
         if (epilog := EPILOGS.get(f"{group}{name}")) is not None:
             command.epilog = str(epilog)
+        paragraph = (inspect.getdoc(command.callback) or "").partition("\n\n")[0]
+        command.short_help = " ".join(
+            paragraph.split()
+        )  # else the list of commands breaks lines where the source does
     for below in app.registered_groups:
         if below.typer_instance is not None and isinstance(below.name, str):
             add_epilogs(below.typer_instance, f"{group}{below.name} ")

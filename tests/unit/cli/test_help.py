@@ -51,3 +51,9 @@ def test_the_example_is_taken(name: str) -> None:
     assert (program, words[: len(own)]) == ("sluice", own)
     given = COMMANDS[name].make_context(name, words[len(own) :])  # refuses what it doesn't know
     assert given.params
+
+
+def test_the_list_of_commands_breaks_no_line_where_the_source_does() -> None:
+    lines = sluice("--help", terminal_width=400).stdout.splitlines()
+    said = next(line for line in lines if " suspend " in line)
+    assert "A stream that runs stops between two batches. It never stops another job that runs" in said
