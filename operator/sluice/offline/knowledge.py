@@ -177,9 +177,17 @@ def _read_log(log: str, found: Knowledge) -> None:
     key = key_of_path(location if _is_address(location) else str(Path(location).resolve()))
     facts = OpenTables().facts(key)
     if facts.unread is not None or not facts.exists:
-        found.troubles.append(Trouble(location, facts.unread or "there is no Delta table here"))
+        why = facts.unread or "there is no Delta table here"
+        found.troubles.append(Trouble(location, f"{why}{_perhaps_meant(log, location)}"))
         return
     found.facts[found.names.key_of(_key(table) if table else key)] = facts
+
+
+def _perhaps_meant(log: str, location: str) -> str:
+    """Said where TABLE=FOLDER was taken for one address, because there is no such folder."""
+    table, _, folder = log.rpartition("=")
+    meant = location == log and _is_address(table) and "/" not in folder
+    return f" (it was taken whole, because there is no folder {folder} here)" if meant else ""
 
 
 def _name_of(log: str) -> TableKey | None:

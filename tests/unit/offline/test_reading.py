@@ -182,6 +182,14 @@ def test_a_wrong_field_is_told_with_its_line_wherever_its_document_begins(tmp_pa
         assert f"{name}: spec.retri (line {line}): there is no such field; did you mean retry?" in told
 
 
+def test_a_table_and_a_folder_that_is_not_there_are_not_taken_for_one_address_without_a_word(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a.yaml").write_text("kind: DeltaWriteJob\nmetadata: {name: a}\nspec: {sql: DELETE FROM t}\n")
+    told = complaints(sluice("plan", tmp_path, "--table-path", f"file://{tmp_path}/orders=copy"))
+    assert "(it was taken whole, because there is no folder copy here)" in told
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
