@@ -12,6 +12,7 @@ from sluice.api.job import DeltaWriteJobSpec
 from sluice.footprint import JobFootprint, NotUnderstoodError
 from sluice.offline.jobs import Job
 from sluice.offline.knowledge import Knowledge
+from sluice.offline.other_values import by_names, other_values
 from sluice.offline.rewriting import Rewrite, rewrites_of
 from sluice.predicates import PredicateError, to_sql
 
@@ -72,16 +73,33 @@ def _promised_writes(job: Job, footprint: JobFootprint, knowledge: Knowledge) ->
         return None
     if job.spec.writes is not None or len(footprint.keys) != 1:
         return None
-    reads = {to_sql(f.reads) for f in footprint.tables if f.adds.is_everything and not f.reads.is_everything}
-    if len(reads) != 1 or "FALSE" in reads:
+    condition = _read_by(job, footprint, knowledge)
+    if condition is None:
         return None
-    condition = reads.pop()
     found = _understood(job, {"writes": (condition,)}, knowledge)
     if found is None:
         return None
     line = Line("spec.writes", "", f'writes: ["{condition}"]')
     because = f"all rows that it adds have {condition}"
     return Change(job.name, (line,), keeps_result=False, because=because, footprint=found)
+
+
+def _read_by(job: Job, footprint: JobFootprint, knowledge: Knowledge) -> str | None:
+    """The condition on what it reads, as it stays true when its parameters change."""
+    condition, given = _one_read(footprint), job.spec.parameters
+    if condition is None or given is None:
+        return condition
+    others = other_values(given)
+    otherwise = _understood(job, {"parameters": others}, knowledge)
+    then = None if otherwise is None else _one_read(otherwise)
+    if then is None or by_names(then, others) != by_names(condition, given):
+        return condition if then == condition else None
+    return by_names(condition, given)
+
+
+def _one_read(footprint: JobFootprint) -> str | None:
+    reads = {to_sql(f.reads) for f in footprint.tables if f.adds.is_everything and not f.reads.is_everything}
+    return reads.pop() if len(reads) == 1 and "FALSE" not in reads else None
 
 
 def _understood(job: Job, changed: Mapping[str, object], knowledge: Knowledge) -> JobFootprint | None:

@@ -168,6 +168,23 @@ def test_rows_that_may_land_anywhere_can_be_promised(folder: Path) -> None:
     assert not advice[0]["keepsResult"]
 
 
+@pytest.mark.parametrize(
+    ("on", "promise"),
+    [
+        ("t.date = :day", ['writes: ["date = :day"]']),
+        ("t.date = DATE '2026-11-18' AND s.amount > year(:day)", ["writes: [\"date = DATE '2026-11-18'\"]"]),
+        ("t.date = date_add(:day, 1)", []),
+    ],
+)
+def test_a_promise_names_the_parameter_on_which_it_rests(folder: Path, on: str, promise: list[str]) -> None:
+    """With today's value it would be broken tomorrow."""
+    sql = UNPINNED_MERGE.replace(" WHERE date = DATE '2026-11-18'", "").replace(
+        "t.id = s.id", f"t.id = s.id AND {on}"
+    )
+    found = explained(folder, sql, parameters={"day": {"date": "2026-11-18"}})
+    assert [one["lines"][0]["after"] for one in found["advice"]] == promise
+
+
 def test_no_promise_is_advised_to_a_stream_which_may_make_none(folder: Path) -> None:
     merge = f"MERGE INTO {ORDERS} t USING batch s ON t.id = s.id AND t.date = DATE '2026-11-18' WHEN NOT MATCHED THEN INSERT *"
     stream = {
