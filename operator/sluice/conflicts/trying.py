@@ -36,9 +36,8 @@ class Budget:
         return enough
 
     def spend(self, amount: int) -> None:
-        if amount > self.left:
+        if not self.has(amount):
             raise _UsedUpError
-        self.left -= amount
 
 
 class _UsedUpError(Exception):

@@ -82,11 +82,8 @@ class Savings:
     """The pairs of which it isn't known whether more would help: there were too many."""
 
 
-def savings_of(
-    jobs: Sequence[Understood],
-    edges: Sequence[Edge],
-    knowledge: Knowledge,
-) -> Savings:
+def savings_of(jobs: Sequence[Understood], edges: Sequence[Edge], knowledge: Knowledge) -> Savings:
+    """Tries changed lines first, those of the jobs with most conflicts before others, and words for the pairs that are left."""
     around: dict[int, list[Edge]] = defaultdict(list)
     for edge in edges:
         if edge.may_be_cured:
