@@ -15,7 +15,7 @@ from sluice.conflicts import Verdict, oracle, pair_of
 from sluice.conflicts.advice import Advice
 from sluice.conflicts.race import Race
 from sluice.conflicts.rule import Rule
-from sluice.conflicts.trying import Budget, tried
+from sluice.conflicts.trying import Budget, cost_of, tried
 from sluice.footprint import JobFootprint, footprint_of
 from sluice.predicates import Table
 from sluice.tables import LogStore, TableFacts, key_of_path, oss
@@ -271,22 +271,20 @@ def test_what_is_tried_has_a_bound_that_counts_pairs_of_statements_and_is_known_
     assert judged.times == 0
 
 
-@pytest.mark.parametrize("condition", ["date IN ({dates})", "year(date) IN (2020, 2021)", "({or_})"])
+@pytest.mark.parametrize("condition", ["date IN ({dates})", "month(date) IN (2, 3)", "({or_})"])
 def test_conditions_that_are_dear_to_compare_count_as_more_statements(condition: str) -> None:
     dates = ", ".join(f"DATE '2026-{month:02}-{day:02}'" for month in range(1, 13) for day in range(1, 28, 2))
     or_ = " OR ".join(f"(date = DATE '2026-05-{day:02}' AND n = {day})" for day in range(1, 28, 2))
     by_day_and_n = replace(PLAIN, columns=Table.of(COLUMNS, ["date", "n"]))
 
-    def spent(where: str) -> int:
-        budget = Budget()
+    def cost(where: str) -> int:
         mine, other = (
             Work(f"DELETE FROM {T} WHERE {one} AND id = 7").footprint(by_day_and_n, "", frozenset())
             for one in (where, OWN[0])
         )
-        assert tried(mine, other, budget) is not None
-        return Budget().left - budget.left
+        return cost_of((mine, other))
 
-    assert spent(condition.format(dates=dates, or_=or_)) > spent("date < DATE '2026-01-02'")
+    assert cost(condition.format(dates=dates, or_=or_)) > cost("date < DATE '2026-01-02'")
 
 
 def test_jobs_that_advice_was_tried_for_are_not_kept() -> None:
