@@ -9,6 +9,8 @@ import json
 import os
 import socket
 import sys
+import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -57,6 +59,16 @@ def _become(question: dict[str, Any], descriptors: list[int]) -> None:
     for name in READ_ONCE:
         if name in sys.modules:
             importlib.reload(sys.modules[name])
+    if "coverage" in sys.modules:
+        threading.Thread(target=_save_coverage, daemon=True).start()
+
+
+def _save_coverage() -> None:
+    """Most of these processes are killed in the end, and would take with them what they have measured."""
+    measured = sys.modules["coverage"].Coverage.current()
+    while measured is not None:
+        time.sleep(1)
+        measured.save()
 
 
 if __name__ == "__main__":

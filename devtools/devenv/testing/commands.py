@@ -7,15 +7,17 @@ from pathlib import Path
 
 from devenv.environment import Prepared
 from devenv.errors import DevError, UsageError
+from devenv.processes import spawn
 from devenv.progress import say
 from devenv.project import ROOT
-from devenv.testing import checking, results, sections, times
+from devenv.testing import checking, coverage, results, sections, times
 from devenv.testing.report import FLAKY_ALLOWED, OVER_BUDGET, summarise
 from devenv.testing.run import Run
 from devenv.testing.slowest import write_slowest
 from devenv.toolchain import cache
 
 STRICT = "--strict"
+COVERAGE = "--coverage"
 NAMED_AT_MOST = 10
 HELP_OPTIONS = {"-h", "--help"}
 
@@ -27,13 +29,14 @@ def test_help() -> str:
     ]
     return "\n".join(
         [
-            "./dev test [SECTION...] [--strict] [PYTEST OPTION...]",
+            "./dev test [SECTION...] [--strict] [--coverage] [PYTEST OPTION...]",
             "",
             "Runs all tests that this machine can, or some sections, those that compute beside those that wait:",
             "",
             *listed,
             "",
             f"  --strict     one flaky test fails the run; else it takes more than {FLAKY_ALLOWED}",
+            "  --coverage   prints which lines and branches of the product the tests execute; takes half as long again",
             "  --long       adds the tests that take minutes",
             "  -k WORDS, -x, --durations=30 and any other option of pytest are passed on to it; budgets hold without such",
             "",
@@ -61,15 +64,15 @@ def test(arguments: Sequence[str]) -> int:
     if HELP_OPTIONS & set(arguments):
         sys.stdout.write(test_help())
         return 0
-    strict = STRICT in arguments
-    options = [argument for argument in arguments if argument != STRICT]
+    strict, covered = STRICT in arguments, COVERAGE in arguments
+    options = [argument for argument in arguments if argument not in (STRICT, COVERAGE)]
     names: list[str] = []
     while options and not options[0].startswith("-"):
         names.append(options.pop(0))
     unknown = [name for name in names if name not in sections.names()]
     if unknown:
         raise UsageError(f"There is no section {', '.join(unknown)}.\n\n{test_help()}")
-    return _run(sections.choose(names), options, strict=strict)
+    return _run(sections.choose(names), options, strict=strict, covered=covered)
 
 
 def check(arguments: Sequence[str]) -> int:
@@ -100,24 +103,35 @@ def lint(arguments: Sequence[str]) -> int:
     return test(["lint"])
 
 
-def _run(chosen: Sequence[sections.Section], options: Sequence[str], *, strict: bool) -> int:
+def _run(
+    chosen: Sequence[sections.Section], options: Sequence[str], *, strict: bool, covered: bool = False
+) -> int:
     store = cache()
     began = time.monotonic()
     prepared = Prepared(store, [need for section in chosen for need in section.needs])
     set_up = time.monotonic() - began
     kept = results.begin(store.folder)
     began = time.monotonic()
-    reports = Run(prepared, kept, options).sections(chosen)
+    measured = coverage.variables(kept.coverage) if covered else None
+    reports = Run(prepared, kept, options, measured).sections(chosen)
     write_slowest(kept)
-    if not options:
+    if not options and not covered:
         times.note(store.folder, kept)
-    return summarise(
+    code = summarise(
         reports,
         set_up_seconds=set_up,
         seconds=time.monotonic() - began,
         kept=kept.folder,
         strict=strict,
     )
+    return _report_coverage(prepared, kept) or code if covered else code
+
+
+def _report_coverage(prepared: Prepared, kept: results.Results) -> int:
+    """A process of its own: the `coverage` package is in the tests' environment only."""
+    say("\n### coverage")
+    report = (*coverage.REPORT, str(kept.coverage))
+    return spawn(report, environment=prepared.variables(), folder=ROOT).wait()
 
 
 def _list(title: str, files: Sequence[Path]) -> None:

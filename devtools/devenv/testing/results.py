@@ -25,6 +25,11 @@ class Results:
         """Each failed test of a section with services leaves one file about everything around it there."""
         return self.folder / "evidence"
 
+    @property
+    def coverage(self) -> Path:
+        """What the processes of a run with --coverage wrote of themselves."""
+        return self.folder / "coverage"
+
     def log(self, section: str) -> Path:
         return self.folder / f"{section}.log"
 

@@ -7,7 +7,7 @@ ours can bring onto a machine is a failure.
 import json
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
@@ -15,6 +15,7 @@ from devenv.environment import Prepared, Variables
 from devenv.errors import DevError, NotOnThisMachineError
 from devenv.progress import say
 from devenv.testing import records
+from devenv.testing.coverage import SETTINGS_FILE
 from devenv.testing.measured import Measurement
 from devenv.testing.records import ONLY_FILE, RECORDS_FILE
 from devenv.testing.report import Report
@@ -31,7 +32,7 @@ NAMED_AT_MOST = 3
 LEFT_OUT_FILE = "SLUICE_LEFT_OUT_FILE"
 EVIDENCE_FOLDER = "SLUICE_EVIDENCE"
 # What a shell around ./dev may hold, and what would choose among the tests or change them without being seen.
-NOT_FROM_OUTSIDE = {"PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTHONOPTIMIZE", ONLY_FILE}
+NOT_FROM_OUTSIDE = {"PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTHONOPTIMIZE", ONLY_FILE, SETTINGS_FILE}
 PLUGIN = ("-p", "devenv.testing.plugin")
 
 
@@ -48,10 +49,18 @@ class _Running:
 class Run:
     """One `./dev test`: sections, their variables, and where output is kept."""
 
-    def __init__(self, prepared: Prepared, results: Results, options: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        prepared: Prepared,
+        results: Results,
+        options: Sequence[str] = (),
+        coverage: Mapping[str, str] | None = None,
+    ) -> None:
+        """`coverage`: the variables that make processes of tests measure what they execute."""
         self._prepared = prepared
         self._results = results
         self._options = list(options)
+        self._coverage = coverage
         self._stop = threading.Event()
         self._several = False
 
@@ -69,8 +78,8 @@ class Run:
         return [one.report for one in running]
 
     def _prepare(self, section: Section) -> _Running:
-        # A part of a section tells nothing about the cost of the whole.
-        budget = None if self._options else section.cpu_minutes
+        # A part of a section tells nothing about the cost of the whole, and measuring coverage costs by itself.
+        budget = None if self._options or self._coverage else section.cpu_minutes
         report = Report(section.name, budget_minutes=budget)
         variables: Variables = {}
         try:
@@ -174,6 +183,7 @@ class Run:
     def _of_tests(self, name: str, variables: Variables) -> Variables:
         return {
             **{key: value for key, value in variables.items() if key not in NOT_FROM_OUTSIDE},
+            **(self._coverage or {}),
             LEFT_OUT_FILE: str(self._results.deselected(name)),
             EVIDENCE_FOLDER: str(self._results.evidence),
         }
