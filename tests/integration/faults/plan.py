@@ -34,6 +34,12 @@ class Fault:
     """The how many-th of its kind it is, from 1."""
     what: What
 
+    @property
+    def outdates_a_job(self) -> bool:
+        """Whether the operator's next write of a job may conflict, because the operator knows an old version of it."""
+        unanswered = self.what in (What.ANSWER_LOST, What.ANSWERED_TOO_LATE, What.LANDS_LATE)
+        return self.what is What.CONFLICTS or (unanswered and self.point.startswith("patch deltawritejobs"))
+
     def __str__(self) -> str:
         return f"{self.point}, number {self.at}: {self.what}"
 

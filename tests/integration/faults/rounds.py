@@ -10,7 +10,7 @@ from integration.faults.installation import Installation
 from integration.faults.lease_history import lease_history
 from integration.faults.matrix import PlannedRound
 from integration.faults.misfortunes import Misfortune, befalls
-from integration.faults.plan import Fault, Plan, What
+from integration.faults.plan import Fault, Plan
 from integration.faults.replay import changes_of, is_given_back, refused
 from integration.faults.workload import ENDS_WITHIN, Round
 from integration.waiting import eventually
@@ -74,7 +74,7 @@ def play(installation: Installation, number: int, planned: PlannedRound, tally: 
         is_modelled = is_modelled and evidence.seen.went_straight(pair)
         if is_modelled:
             changes = changes_of(pair, writes, leases, epoch)
-            touched = any(fault.what is What.CONFLICTS for fault in plan.met) or is_given_back(pair, writes)
+            touched = any(fault.outdates_a_job for fault in plan.met) or is_given_back(pair, writes)
             unsaid = sum(one.never_said_it for uid in pair for one in evidence.seen.of(uid))
             found += filter(None, [refused(changes, jobs_are_touched=touched, unsaid=unsaid)])
         tally.replayed[is_modelled] += 1

@@ -1,6 +1,9 @@
 """The model refuses what it does not have: a replay that fitted everything would tell nothing."""
 
+import pytest
+
 from integration.faults.lease_history import lease_history
+from integration.faults.plan import Fault, What
 from integration.faults.replay import Refused, changes_of, is_given_back, refused
 from integration.faults.tape import EPOCH, Tape
 
@@ -163,6 +166,22 @@ def test_a_grant_is_given_back_only_where_its_intent_met_a_conflict() -> None:
     assert replayed(tape) == "a release of job 0"
     changes = changes_of(["a", "b"], tape.writes, lease_history(tape.commands, EPOCH), EPOCH)
     assert refused(changes, jobs_are_touched=True) is None
+
+
+@pytest.mark.parametrize(
+    ("fault", "outdates"),
+    [
+        (Fault("patch deltawritejobs/status to None", 1, What.ANSWERED_TOO_LATE), True),
+        (Fault("patch deltawritejobs/status to None", 1, What.FAILS), False),
+        (Fault("patch sparkapplications without its finalizer", 1, What.ANSWERED_TOO_LATE), False),
+        (Fault("patch sparkapplications without its finalizer", 1, What.CONFLICTS), True),
+    ],
+)
+def test_an_intent_may_meet_a_conflict_after_a_write_of_a_job_that_landed_without_an_answer(
+    fault: Fault, outdates: bool
+) -> None:
+    """The operator writes the intent over the version that it knows, which is older than its own unanswered write."""
+    assert fault.outdates_a_job is outdates
 
 
 def test_a_grant_beside_a_conflicting_lease_is_refused() -> None:
