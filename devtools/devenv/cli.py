@@ -12,6 +12,7 @@ from devenv.demo import demo
 from devenv.environment import NEEDS, Prepared, for_people, python_variables
 from devenv.errors import DevError, UsageError
 from devenv.local_stack import LocalStack
+from devenv.mutants.command import mutants
 from devenv.processes import adopt_orphans, spawn, stop_everything
 from devenv.progress import say
 from devenv.project import ROOT
@@ -30,6 +31,7 @@ HELP = """\
                                               tests nearest to what has changed
   ./dev demo [--plain] [OPTION...]            watch jobs that would abort one another run side by side or in turn;
                                               --plain runs them without Sluice as well, and compares (--help: more)
+  ./dev mutants [AREA...] [--slice K/N]       show that the tests find the mutants of tests/mutants (--list lists them)
   ./dev lint                                  the same as ./dev test lint
   ./dev run CMD...                            run a command in the project's environment
   ./dev up [NAME]                             start a local Kubernetes API and Redis, with our CRDs
@@ -99,11 +101,12 @@ def show_help(_arguments: Sequence[str]) -> int:
     return 0
 
 
-OWN_HELP = ("test", "check", "demo")
+OWN_HELP = ("test", "check", "demo", "mutants")
 COMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {
     "test": test,
     "check": check,
     "lint": lint,
+    "mutants": mutants,
     "run": run,
     "up": up,
     "down": down,

@@ -1,0 +1,1 @@
+"""The mutants that the project knows, and the command that shows that each is still found."""
