@@ -103,7 +103,7 @@ LEFT_BEHIND = re.compile(
 """What building leaves: package lists and downloads of apt, pip, Ivy and Maven, files that Python compiled."""
 SPARKS = pytest.mark.parametrize(
     "recipe",
-    [SPARK, pytest.param(SPARK35, marks=[pytest.mark.long, pytest.mark.timeout(3600)])],
+    [SPARK, pytest.param(SPARK35, marks=[pytest.mark.long(minutes=2), pytest.mark.timeout(3600)])],
     ids=lambda it: it.name,
 )
 """The pair of versions that runs in each run, and the one that --long builds and runs as well."""
@@ -241,7 +241,7 @@ def test_a_driver_has_the_file_system_of_every_store(run: Run, recipe: Recipe) -
     assert lacking == set()
 
 
-@pytest.mark.long
+@pytest.mark.long(minutes=2)
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("chosen", [(), ("aws",), ("azure",), ("gcs",), ("aws", "gcs")], ids="-".join)
 def test_a_driver_has_the_file_systems_of_the_stores_that_were_chosen(

@@ -7,7 +7,7 @@ from protocol.conftest import Holds
 from protocol.document import Scenario
 
 
-@pytest.mark.long
+@pytest.mark.long(minutes=0.5)
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("model", document.TABLES["long"], ids=lambda model: model.name)
 def test_the_promises_hold_at_deeper_bounds(model: Scenario, holds: Holds) -> None:

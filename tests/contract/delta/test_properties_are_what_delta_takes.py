@@ -90,7 +90,7 @@ def cases() -> Iterator[Any]:
     for name, one in PROPERTIES.items():
         good, _ = samples(one)
         for value in good:
-            mark = [] if value == good[0] else [pytest.mark.long]
+            mark = [] if value == good[0] else [pytest.mark.long(minutes=0.05)]
             yield pytest.param(name, value, id=f"{name}={value}", marks=mark)
 
 
@@ -122,13 +122,18 @@ def _expected(one: Property, value: str, version: tuple[int, int]) -> frozenset[
     return WRITER_2 | added if added - WRITER_2 else frozenset()
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        pytest.param(slice(1), id="first"),
+        pytest.param(slice(1, None), id="others", marks=pytest.mark.long(minutes=0.05)),
+    ],
+)
 @pytest.mark.parametrize("name", PROPERTIES)
-def test_what_is_no_value_is_refused(
-    asked: Asked, delta: str, name: str, request: pytest.FixtureRequest
-) -> None:
+def test_what_is_no_value_is_refused(asked: Asked, delta: str, name: str, values: slice) -> None:
     table = Followed.made(asked, delta, EMPTY)
     _, bad = samples(PROPERTIES[name])
-    for value in bad if request.config.getoption("--long", default=False) else bad[:1]:
+    for value in bad[values]:
         assert problem_with(name, value) is not None
         assert table.sets_all({name: value}) is not None, value
     assert table.answer.properties == {}

@@ -132,7 +132,7 @@ def test_a_merge_of_each_batch_loses_to_an_optimize_that_commits_meanwhile(
         stream.stop()
 
 
-@pytest.mark.long
+@pytest.mark.long(minutes=3)
 def test_without_anybody_s_doing_some_of_twenty_rounds_are_lost(
     freezing: FreezingSpark, session: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+from collections.abc import Callable
 
 import pytest
 
@@ -10,6 +10,7 @@ from contract.harness.generated import pairs, pairs_of_each_kind, pairs_with_fun
 from contract.harness.race import Track
 from contract.harness.rows import Row
 from contract.harness.truth import in_product_terms
+from long_parts import parts, seed_of
 from sluice.offline.batch import explained
 
 VERSION = "4.4.0"
@@ -28,27 +29,37 @@ def test_no_pair_that_delta_aborts_is_told_to_be_safe(
     _hold_against_delta(chosen, KNOWN_SEED, track, capsys)
 
 
-@pytest.mark.long
-@pytest.mark.timeout(7200)
-def test_no_pair_of_five_hundred_that_delta_aborts_is_told_to_be_safe(
-    track: Track, capsys: pytest.CaptureFixture[str]
-) -> None:
-    seed = secrets.randbelow(2**32)
-    _hold_against_delta(pairs(500, seed), seed, track, capsys)
-
-
-@pytest.mark.long
+@pytest.mark.long(minutes=10)
 @pytest.mark.timeout(3600)
-def test_no_pair_with_functions_that_delta_aborts_is_told_to_be_safe(
-    track: Track, capsys: pytest.CaptureFixture[str]
+@parts(5)
+def test_no_pair_of_five_hundred_that_delta_aborts_is_told_to_be_safe(
+    track: Track,
+    capsys: pytest.CaptureFixture[str],
+    part: int,
+    record_property: Callable[[str, object], None],
 ) -> None:
-    seed = secrets.randbelow(2**32)
-    _hold_against_delta(pairs_with_functions(600, seed), seed, track, capsys)
+    seed = seed_of(part)
+    record_property("live pairs", _hold_against_delta(pairs(100, seed), seed, track, capsys))
+
+
+@pytest.mark.long(minutes=6)
+@pytest.mark.timeout(3600)
+@parts(2)
+def test_no_pair_with_functions_that_delta_aborts_is_told_to_be_safe(
+    track: Track,
+    capsys: pytest.CaptureFixture[str],
+    part: int,
+    record_property: Callable[[str, object], None],
+) -> None:
+    seed = seed_of(part)
+    chosen = pairs_with_functions(300, seed)
+    record_property("live pairs with functions", _hold_against_delta(chosen, seed, track, capsys))
 
 
 def _hold_against_delta(
     chosen: list[Row], seed: int, track: Track, capsys: pytest.CaptureFixture[str]
-) -> None:
+) -> int:
+    """The number of pairs that were raced."""
     with capsys.disabled():
         print(f"\n{len(chosen)} random pairs: seed {seed}")
     unsound, wrong_class, races, needless, passed = [], [], 0, 0, 0
@@ -76,3 +87,4 @@ def _hold_against_delta(
     assert races > len(chosen)
     assert unsound == []
     assert wrong_class == []
+    return len(chosen)

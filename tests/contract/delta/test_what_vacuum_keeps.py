@@ -50,7 +50,7 @@ WITHOUT = (
     Vacuumed("interval 2 hours", "", 1, BOTH),
     Vacuumed("interval 2 hours", "", 3, NEITHER),
 )
-CASES = (*WITH_RETAIN, *(pytest.param(case, marks=pytest.mark.long) for case in WITHOUT))
+CASES = (*WITH_RETAIN, *(pytest.param(case, marks=pytest.mark.long(minutes=0.2)) for case in WITHOUT))
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

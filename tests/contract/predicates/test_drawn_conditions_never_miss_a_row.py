@@ -39,7 +39,7 @@ def test_no_row_is_missed_by_what_was_drawn(
         print(report)
 
 
-@pytest.mark.long
+@pytest.mark.long(minutes=6)
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
     "setting",

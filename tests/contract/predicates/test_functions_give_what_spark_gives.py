@@ -41,7 +41,7 @@ def test_what_is_known_of_a_value_is_what_spark_gives(asked: Asked, delta: str) 
     _hold_against(asked, delta, Setting(delta == "4.4.0", "America/New_York"))
 
 
-@pytest.mark.long
+@pytest.mark.long(minutes=2)
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
     "setting",

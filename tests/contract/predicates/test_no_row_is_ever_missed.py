@@ -77,7 +77,7 @@ def test_two_conditions_called_disjoint_never_share_a_row(
         print(report)
 
 
-@pytest.mark.long
+@pytest.mark.long(minutes=4)
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("setting", LONG, ids=str)
 def test_two_conditions_called_disjoint_never_share_a_row_in_a_hundred_thousand_pairs(

@@ -36,7 +36,7 @@ def test_a_comparison_holds_for_the_rows_that_spark_says(
         print(report)
 
 
-@pytest.mark.long
+@pytest.mark.long(minutes=5)
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
     "setting",

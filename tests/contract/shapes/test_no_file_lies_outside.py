@@ -7,9 +7,8 @@ everything would miss nothing, too, so that most shapes must stay narrower than 
 from __future__ import annotations
 
 import os
-import secrets
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -18,10 +17,12 @@ from contract.conftest import FreezingSpark
 from contract.shapes.carrying import Done, build_tables, carry_out
 from contract.shapes.generator import Shape, shapes
 from contract.shapes.judging import Foreteller, Tally, judged
+from long_parts import parts, seed_of
 
 SEED = 20261123
 SHAPES = 200
-MANY = 5000
+PARTS, SHAPES_OF_A_PART = 10, 500
+"""Together five thousand, in each version."""
 NARROW = 0.6
 RAN = 0.7
 _COMPILED_QUICKLY = "-XX:TieredStopAtLevel=1"
@@ -40,27 +41,36 @@ def test_no_file_of_spark_35_lies_outside(tmp_path: Path, capsys: pytest.Capture
     _held(_in_the_other_spark(tmp_path, list(shapes(SEED, SHAPES))), capsys)
 
 
-@pytest.mark.long
-@pytest.mark.timeout(4 * 3600)
+@pytest.mark.long(minutes=8)
+@pytest.mark.timeout(3600)
+@parts(PARTS)
 def test_no_file_of_five_thousand_shapes_in_spark_42_lies_outside(
-    freezing: FreezingSpark, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    freezing: FreezingSpark,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    part: int,
+    record_property: Callable[[str, object], None],
 ) -> None:
-    _held(_in_this_spark(freezing, tmp_path, _new_ones(capsys)), capsys)
+    _held(_in_this_spark(freezing, tmp_path, _new_ones(part, capsys)), capsys)
+    record_property("shapes in Spark", SHAPES_OF_A_PART)
 
 
-@pytest.mark.long
-@pytest.mark.timeout(4 * 3600)
+@pytest.mark.long(minutes=8)
+@pytest.mark.timeout(3600)
+@parts(PARTS)
 def test_no_file_of_five_thousand_shapes_in_spark_35_lies_outside(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    part: int,
+    record_property: Callable[[str, object], None],
 ) -> None:
-    _held(_in_the_other_spark(tmp_path, _new_ones(capsys)), capsys)
+    _held(_in_the_other_spark(tmp_path, _new_ones(part, capsys)), capsys)
+    record_property("shapes in the older Spark", SHAPES_OF_A_PART)
 
 
-def _new_ones(capsys: pytest.CaptureFixture[str]) -> list[Shape]:
-    seed = secrets.randbelow(2**32)
+def _new_ones(part: int, capsys: pytest.CaptureFixture[str]) -> list[Shape]:
     with capsys.disabled():
-        print(f"\n{MANY} shapes: seed {seed}")
-    return list(shapes(seed, MANY))
+        return list(shapes(seed_of(part), SHAPES_OF_A_PART))
 
 
 def _in_this_spark(freezing: FreezingSpark, folder: Path, chosen: list[Shape]) -> Tally:
@@ -74,7 +84,7 @@ def _in_the_other_spark(folder: Path, chosen: list[Shape]) -> Tally:
     assert python, "SLUICE_SPARK35_PYTHON names no Python: run this by ./dev test or ./dev run"
     assert jars, "SLUICE_SPARK35_JARS names no jars: run this by ./dev test or ./dev run"
     environment = {**os.environ, "SLUICE_SPARK_JARS": jars, "PYSPARK_PYTHON": python}
-    if len(chosen) < MANY:
+    if len(chosen) < SHAPES_OF_A_PART:
         environment["JAVA_TOOL_OPTIONS"] = _COMPILED_QUICKLY
     environment.pop("SPARK_HOME", None)
     answers = subprocess.run(

@@ -75,7 +75,7 @@ def test_with_sluice_only_the_job_that_spark_refused_threw_compute_away(told: Js
     assert told["withSluice"]["thrownAwaySeconds"] == runs["wrong-column"]["computeSeconds"]
 
 
-@pytest.mark.long
+@pytest.mark.long(minutes=2)
 def test_without_sluice_whoever_failed_was_aborted_by_delta_or_wrong_by_itself(compared: Json) -> None:
     runs = {job["job"]: job["withoutSluice"] for job in compared["jobs"]}
     assert runs.keys() == JOBS.keys()
@@ -87,7 +87,7 @@ def test_without_sluice_whoever_failed_was_aborted_by_delta_or_wrong_by_itself(c
     assert all(run["computeSeconds"] > 0 for run in runs.values())
 
 
-@pytest.mark.long
+@pytest.mark.long(minutes=2)
 def test_whom_delta_aborted_the_oracle_had_named_with_the_exception(compared: Json) -> None:
     """Holds however many were aborted: who meets whom is a matter of the machine's speed."""
     for job in compared["jobs"]:
@@ -95,7 +95,7 @@ def test_whom_delta_aborted_the_oracle_had_named_with_the_exception(compared: Js
             assert "may end with" in job["inDanger"], job
 
 
-@pytest.mark.long
+@pytest.mark.long(minutes=2)
 def test_the_totals_are_those_of_the_rows(compared: Json) -> None:
     for way in ("withoutSluice", "withSluice"):
         runs = {job["job"]: job[way] for job in compared["jobs"]}
@@ -109,7 +109,7 @@ def test_the_totals_are_those_of_the_rows(compared: Json) -> None:
         assert total["makespanSeconds"] + 1 >= max(run["computeSeconds"] for run in runs.values())
 
 
-@pytest.mark.long
+@pytest.mark.long(minutes=2)
 def test_without_sluice_the_table_holds_what_the_applications_said_they_did(compared: Json) -> None:
     """Both ways commit through a LogStore that never overwrites a commit: Delta aborts, but loses nothing."""
     plain = compared["withoutSluice"]

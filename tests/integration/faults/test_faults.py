@@ -1,9 +1,9 @@
 """Faults at each kind of request that the operator makes, one round of jobs after another. What the servers have carried out
 decides: no double grant, no lost job, no orphan, no lease without a holder; and the model of leases has to know the way."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count, islice
-from random import Random, SystemRandom
+from random import Random
 
 import pytest
 
@@ -12,12 +12,14 @@ from integration.faults.installation import Installation
 from integration.faults.matrix import PlannedRound, every_kind, rounds_of
 from integration.faults.misfortunes import Misfortune
 from integration.faults.rounds import QUIET, Tally, play
+from long_parts import parts, seed_of
 
 A_TAKEOVER = PlannedRound(misfortune=Misfortune.LEADER_KILLED)
 QUICK = (Misfortune.API_SERVER_RESTARTS, Misfortune.REDIS_FORGETS, Misfortune.FINALIZERS_STRIPPED)
 SAMPLE = 4
 """Rounds of a usual run."""
-MANY = 10_000
+PARTS, FAULTS_OF_A_PART = 40, 250
+"""Together ten thousand faults."""
 
 
 @pytest.mark.timeout(600)
@@ -32,15 +34,18 @@ def test_jobs_end_as_they_should_whatever_befalls_the_operators_requests(
     assert tally.replayed[True], "nothing was replayed"
 
 
-@pytest.mark.long
-@pytest.mark.timeout(12 * 3600)
-def test_ten_thousand_faults_do_no_harm(installation: Installation) -> None:
-    seed, tally = SystemRandom().randrange(1 << 32), Tally()
-    print(f"seed {seed}")
+@pytest.mark.long(minutes=12)
+@pytest.mark.timeout(3600)
+@parts(PARTS)
+def test_ten_thousand_faults_do_no_harm(
+    installation: Installation, part: int, record_property: Callable[[str, object], None]
+) -> None:
+    seed, tally = seed_of(part), Tally()
     for _ in _played(installation, tally, (*Misfortune, None), Random(seed)):  # noqa: S311 - not a secret
-        if tally.faults.total() >= MANY:
+        if tally.faults.total() >= FAULTS_OF_A_PART:
             break
     print(tally)
+    record_property("faults", tally.faults.total())
 
 
 def _played(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -25,6 +25,7 @@ from redis.exceptions import ConnectionError as NoConnectionError
 
 from integration.leases.faulty_wire import Fault, FaultyWire
 from integration.leases.redis_process import RedisProcess
+from long_parts import parts, seed_of
 from sluice.leases import Epochs, ForgottenError, Grant, Lease, LeaseStore, RefusedError
 from sluice.leases.store import TakenError
 
@@ -39,7 +40,9 @@ FAULTS: st.SearchStrategy[list[Fault]] = st.just([]) | st.lists(
     st.sampled_from(Fault), min_size=1, max_size=RETRIES + 2
 )
 SEVERAL = st.lists(st.tuples(UIDS, TABLES, RUNS), min_size=2, unique_by=lambda one: one[0])
-SEQUENCES, MANY_SEQUENCES = 100, 2_000
+SEQUENCES = 100
+PARTS, SEQUENCES_OF_A_PART = 8, 250
+"""Together two thousand."""
 
 
 class TheLeaseTable(RuleBasedStateMachine):
@@ -246,10 +249,10 @@ class TheLeaseTable(RuleBasedStateMachine):
             return await ask()
 
 
-def search(server: RedisProcess, sequences: int) -> None:
-    TheLeaseTable.server = server
+def search(server: RedisProcess, sequences: int, machine: type[TheLeaseTable] = TheLeaseTable) -> None:
+    machine.server = server
     run_state_machine_as_test(
-        TheLeaseTable,
+        machine,
         settings=settings(
             max_examples=sequences,
             stateful_step_count=25,
@@ -264,7 +267,15 @@ def test_no_order_of_events_makes_a_double_grant(server: RedisProcess) -> None:
     search(server, SEQUENCES)
 
 
-@pytest.mark.long
-@pytest.mark.timeout(7200)
-def test_no_order_of_events_makes_a_double_grant_in_thousands(server: RedisProcess) -> None:
-    search(server, MANY_SEQUENCES)
+@pytest.mark.long(minutes=5)
+@pytest.mark.timeout(3600)
+@parts(PARTS)
+def test_no_order_of_events_makes_a_double_grant_in_thousands(
+    server: RedisProcess, part: int, record_property: Callable[[str, object], None]
+) -> None:
+    @seed(seed_of(part))
+    class Seeded(TheLeaseTable):
+        pass
+
+    search(server, SEQUENCES_OF_A_PART, Seeded)
+    record_property("sequences", SEQUENCES_OF_A_PART)

@@ -229,11 +229,11 @@ def stage_for(
     [
         pytest.param([*orders(1), *orders(2, [Moment.RUNNING])], id="each-and-pairs-of-a-running-one"),
         *(
-            pytest.param([*all_orders(2, one)], id=f"all-pairs-{one}", marks=pytest.mark.long)
+            pytest.param([*all_orders(2, one)], id=f"all-pairs-{one}", marks=pytest.mark.long(minutes=6))
             for one in Operator
         ),
         *(
-            pytest.param([*orders(3, [moment])], id=f"triples-{moment}", marks=pytest.mark.long)
+            pytest.param([*orders(3, [moment])], id=f"triples-{moment}", marks=pytest.mark.long(minutes=6))
             for moment in Moment
         ),
     ],

@@ -65,7 +65,7 @@ def _apply(cluster: Played, corpus: Sequence[Entry]) -> int:
 
 
 @pytest.mark.timeout(300)  # hundreds of objects are made, told and told again
-@pytest.mark.parametrize("good", [GOOD, pytest.param(MANY, marks=pytest.mark.long)])
+@pytest.mark.parametrize("good", [GOOD, pytest.param(MANY, marks=pytest.mark.long(minutes=3))])
 def test_good_jobs_end_well_in_their_time_beside_all_that_nobody_should_write(
     cluster: Played, operator: OperatorProcess, redis: RedisProcess, good: int
 ) -> None:

@@ -127,8 +127,8 @@ def storm(cluster: Played, table: str, request: pytest.FixtureRequest) -> Iterat
     ("storm", "leader_dies"),
     [
         pytest.param(60, False, id="60"),
-        pytest.param(200, False, id="200", marks=pytest.mark.long),
-        pytest.param(200, True, id="200-and-the-leader-dies", marks=pytest.mark.long),
+        pytest.param(200, False, id="200", marks=pytest.mark.long(minutes=4)),
+        pytest.param(200, True, id="200-and-the-leader-dies", marks=pytest.mark.long(minutes=4)),
     ],
     indirect=["storm"],
 )

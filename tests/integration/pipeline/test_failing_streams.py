@@ -18,7 +18,7 @@ from integration.pipeline.foreign import rows
 from integration.waiting import eventually
 from sluice.api.base import Json
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.long(minutes=3), pytest.mark.timeout(1500)]
 
 POISON = 1000
 QUERY = (

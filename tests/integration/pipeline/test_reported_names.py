@@ -10,7 +10,7 @@ from devenv.stack import Stack
 from integration.conftest import Kubectl
 from integration.pipeline.conftest import PROFILE, SPARK_CONF, Pipeline, namespace_of, running_pipeline
 
-pytestmark = [pytest.mark.timeout(1200), pytest.mark.long]
+pytestmark = [pytest.mark.timeout(1200), pytest.mark.long(minutes=4)]
 
 
 @pytest.fixture

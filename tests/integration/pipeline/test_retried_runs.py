@@ -53,7 +53,7 @@ def _rows(table: Path, column: str) -> list[int]:
     return sorted(found.column(column).to_pylist())
 
 
-@pytest.mark.long
+@pytest.mark.long(minutes=4)
 def test_who_loses_to_a_foreign_writer_does_what_is_left_and_nothing_twice(
     pipeline: Pipeline, freezes: Path
 ) -> None:
@@ -176,7 +176,9 @@ another writer commits under its id with a lower number."""
     "winners",
     [
         {"rows": "delta-rs", "tables": "Spark"},
-        pytest.param({"rows": "Spark", "tables": "delta-rs", "restores": "delta-rs"}, marks=pytest.mark.long),
+        pytest.param(
+            {"rows": "Spark", "tables": "delta-rs", "restores": "delta-rs"}, marks=pytest.mark.long(minutes=4)
+        ),
     ],
     ids=lambda winners: "-".join(winners.values()),
 )

@@ -9,6 +9,7 @@ import json
 import os
 import signal
 from collections import Counter
+from collections.abc import Callable
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.timeout(1500)
 RETRY = {"backoff": "1s"}
 TRIGGER = {"processingTime": "1 second"}
 """A real stream's is longer: here it shall be idle soon."""
-ROUNDS, MANY_ROUNDS = 5, 50
+ROUNDS = 5
 RESUMES_WITHIN = 5.0
 """Seconds from the end of what a stream has paused for until it is granted again."""
 
@@ -197,22 +198,32 @@ def test_what_would_break_a_reader_waits_and_says_how_the_reader_could_live_with
         assert gone.returncode == 0
 
 
-@pytest.mark.timeout(7200)
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        pytest.param("merged", ROUNDS),
+        *(pytest.param(f"merged-{part}", 25, marks=pytest.mark.long(minutes=15)) for part in range(2)),
+    ],
+)
 def test_a_merge_of_each_batch_beside_optimize_loses_to_none(
-    streaming: Pipeline, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
+    streaming: Pipeline,
+    capsys: pytest.CaptureFixture[str],
+    record_property: Callable[[str, object], None],
+    name: str,
+    wanted: int,
 ) -> None:
-    wanted = MANY_ROUNDS if request.config.getoption("--long") else ROUNDS
-    feed, merged = Feed(streaming.lake / "raw" / "merged"), streaming.lake / "merged"
+    feed, merged, upsert = Feed(streaming.lake / "raw" / name), streaming.lake / name, f"upsert-{name}"
     write_deltalake(merged, rows("id", (-1, "first")).rename_columns(["id", "who"]))
-    _age_soon(streaming, "merged")
+    _age_soon(streaming, name)
     streaming.apply(
-        "upsert",
+        upsert,
         {
             "stream": {
                 "source": feed.source,
-                "sql": f"MERGE INTO {streaming.table('merged')} t USING batch b ON t.id = b.id "
+                "sql": f"MERGE INTO {streaming.table(name)} t USING batch b ON t.id = b.id "
                 "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
-                "checkpoint": str(streaming.lake / "checkpoints" / "upsert"),
+                "checkpoint": str(streaming.lake / "checkpoints" / upsert),
                 "trigger": TRIGGER,
                 "yield": "Aged",
             },
@@ -222,22 +233,22 @@ def test_a_merge_of_each_batch_beside_optimize_loses_to_none(
     feed.go_on(0.5)
     optimized, told_of = [], dict[int, Json]()
     for number in range(wanted):
-        streaming.apply(f"optimize-{number}", {"sql": f"OPTIMIZE {streaming.table('merged')}"})
-        optimized.append(streaming.until(f"optimize-{number}", "Succeeded"))
-        told_of |= _attempts_by_number(streaming, "upsert")
+        streaming.apply(f"optimize-{name}-{number}", {"sql": f"OPTIMIZE {streaming.table(name)}"})
+        optimized.append(streaming.until(f"optimize-{name}-{number}", "Succeeded"))
+        told_of |= _attempts_by_number(streaming, upsert)
     feed.stop()
-    expected = Counter([(-1, "first"), *((number, "merged") for number in feed.given)])
+    expected = Counter([(-1, "first"), *((number, name) for number in feed.given)])
     eventually(
         lambda: rows_in(merged) == expected,
         "each row is merged once",
         seconds=PATIENCE_SECONDS,
-        show=lambda: f"{streaming.status('upsert')}: {rows_in(merged)}",
+        show=lambda: f"{streaming.status(upsert)}: {rows_in(merged)}",
     )
-    told_of |= _attempts_by_number(streaming, "upsert")
+    told_of |= _attempts_by_number(streaming, upsert)
     attempts = [told_of[number] for number in sorted(told_of)]
     assert len(attempts) == attempts[-1]["number"], "the status keeps the latest ten"
     operations = [one["operation"] for one in reversed(DeltaTable(merged).history())]
-    told = [_pause(streaming, "upsert", status, attempts, f"round {n}") for n, status in enumerate(optimized)]
+    told = [_pause(streaming, upsert, status, attempts, f"round {n}") for n, status in enumerate(optimized)]
     with capsys.disabled():
         print("", *told, sep="\n")
     for status in optimized:
@@ -248,6 +259,7 @@ def test_a_merge_of_each_batch_beside_optimize_loses_to_none(
     for one, next_one in pairwise(compactions):
         assert "MERGE" in operations[one:next_one], operations
     assert max(_resumed_after(status, attempts) for status in optimized) <= RESUMES_WITHIN
+    record_property("rounds of a stream beside OPTIMIZE", wanted)
 
 
 def _attempts_by_number(pipeline: Pipeline, name: str) -> dict[int, Json]:

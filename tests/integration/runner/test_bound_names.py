@@ -267,7 +267,7 @@ def test_a_source_of_an_older_version_must_be_where_an_earlier_run_reported_it(
     assert not copy.exists()
 
 
-@pytest.mark.long
+@pytest.mark.long(minutes=1.5)
 @pytest.mark.timeout(1500)
 def test_a_hive_metastore_is_asked_and_must_agree(tmp_path: Path) -> None:
     path = tmp_path / "lake" / "orders"
@@ -306,7 +306,7 @@ def test_a_hive_metastore_is_asked_and_must_agree(tmp_path: Path) -> None:
     assert told(made) == {}
 
 
-@pytest.mark.long
+@pytest.mark.long(minutes=1.5)
 @pytest.mark.timeout(1500)
 def test_a_run_tells_where_names_lead_in_a_hive_metastore(tmp_path: Path) -> None:
     lake = tmp_path / "lake"
@@ -352,7 +352,7 @@ def test_a_run_tells_where_names_lead_in_a_hive_metastore(tmp_path: Path) -> Non
     assert set(told(written)) == {"spark_catalog.sales.orders", "spark_catalog.sales.fresh"}, written
 
 
-@pytest.mark.long
+@pytest.mark.long(minutes=1.5)
 @pytest.mark.timeout(1500)
 def test_what_an_earlier_run_reported_must_be_so_in_a_hive_metastore(tmp_path: Path) -> None:
     lake = tmp_path / "lake"

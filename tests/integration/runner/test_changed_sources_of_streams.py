@@ -143,7 +143,7 @@ def test_each_change_has_its_class() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        pytest.param(change, marks=() if change == "a column is added" else pytest.mark.long)
+        pytest.param(change, marks=() if change == "a column is added" else pytest.mark.long(minutes=0.5))
         for change in HERE
     ],
 )
@@ -178,7 +178,7 @@ def test_an_attempt_that_runs_and_those_after_it_end_as_the_file_says(
 
 
 @pytest.mark.parametrize("joined", ["rename", "add"])
-@pytest.mark.long
+@pytest.mark.long(minutes=0.5)
 def test_a_new_schema_of_a_joined_table_is_met_by_a_restart(
     spark: SparkSession, table: Path, tmp_path: Path, joined: str
 ) -> None:
@@ -224,7 +224,7 @@ def test_changed_rows_end_it_for_good_unless_they_are_skipped(
 
 
 @pytest.mark.parametrize("stopped", CUT_OFF)
-@pytest.mark.long
+@pytest.mark.long(minutes=0.5)
 def test_a_log_that_no_longer_has_what_the_stream_is_to_read_ends_it_for_good(
     spark: SparkSession, tmp_path: Path, stopped: str
 ) -> None:

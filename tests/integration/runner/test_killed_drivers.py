@@ -106,7 +106,10 @@ def killed(driver: Driver, first: int, grace: float) -> None:
 
 @pytest.mark.parametrize(
     "moment",
-    [pytest.param(number, marks=() if number < MOMENTS else pytest.mark.long) for number in range(50)],
+    [
+        pytest.param(number, marks=() if number < MOMENTS else pytest.mark.long(minutes=0.5))
+        for number in range(50)
+    ],
 )
 def test_what_a_killed_driver_left_is_done_once_by_its_retry(
     spark: SparkSession, table: Path, tmp_path: Path, moment: int

@@ -26,7 +26,7 @@ TESTS = (
 )
 
 
-@pytest.mark.long
+@pytest.mark.long(minutes=22)
 @pytest.mark.timeout(1500)
 def test_the_other_pair_of_versions_behaves_alike(tmp_path: Path) -> None:
     python, jars = os.environ["SLUICE_SPARK35_PYTHON"], os.environ["SLUICE_SPARK35_JARS"]

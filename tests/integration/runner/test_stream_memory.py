@@ -44,7 +44,7 @@ def after(spark: SparkSession, stream: Running, batch: int) -> dict[str, int]:
     return held(spark)
 
 
-@pytest.mark.long
+@pytest.mark.long(minutes=4)
 def test_what_a_driver_holds_does_not_grow_with_its_batches(
     spark: SparkSession, target: Path, checkpoint: Path, tmp_path: Path
 ) -> None:

@@ -17,7 +17,7 @@ from integration.runner.jobs import TELLING_ALL, Document, Driver, class_path, p
 from integration.runner.kafka_topics import Topics
 from integration.runner.streaming import DRIVER_SETTINGS, ONCE, driver_held_at_its_commit, ids, stream_of
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(minutes=2)
 LOGIN = "SECRET_KAFKA_LOGIN"
 CLICKS = "SELECT CAST(CAST(value AS STRING) AS BIGINT) AS id, timestamp FROM source"
 

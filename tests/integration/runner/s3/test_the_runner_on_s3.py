@@ -27,8 +27,8 @@ REST = ("test_judged.py", "test_promises.py", "test_run_keys.py", "test_conflict
     ("scheme", "files"),
     [
         ("s3", [WRITES]),
-        pytest.param("s3a", [WRITES, SQL, *REST], marks=pytest.mark.long),
-        pytest.param("s3", [SQL, *REST], marks=pytest.mark.long),
+        pytest.param("s3a", [WRITES, SQL, *REST], marks=pytest.mark.long(minutes=15)),
+        pytest.param("s3", [SQL, *REST], marks=pytest.mark.long(minutes=15)),
     ],
 )
 def test_what_holds_in_folders_holds_in_a_bucket(server: S3Server, scheme: str, files: Sequence[str]) -> None:
