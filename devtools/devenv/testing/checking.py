@@ -40,7 +40,7 @@ def changed_files(since: str | None = None, root: Path = ROOT) -> list[Path]:
     By default from where this branch left main; on main itself from the commit before.
     """
     base = since or _default_base(root)
-    if _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{base}^{{commit}}") is None:
+    if git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{base}^{{commit}}") is None:
         raise DevError(
             f"./dev check knows no commit {base}: name one that `git log` shows, as --since HEAD~1."
         )
@@ -53,15 +53,15 @@ def changed_files(since: str | None = None, root: Path = ROOT) -> list[Path]:
 
 
 def _default_base(root: Path) -> str:
-    head = _git(root, "rev-parse", "HEAD")
+    head = git(root, "rev-parse", "HEAD")
     if head is None:
         raise DevError(f"./dev check needs the git history of {root}, which can't be read: run ./dev test.")
     for main in ("origin/main", "main"):
-        base = _git(root, "merge-base", "HEAD", main)
+        base = git(root, "merge-base", "HEAD", main)
         if base is not None and base != head:
             return base.strip()
-    before = _git(root, "rev-parse", "--verify", "--quiet", "HEAD~1")
-    if before is None and (_git(root, "rev-parse", "--is-shallow-repository") or "").strip() == "true":
+    before = git(root, "rev-parse", "--verify", "--quiet", "HEAD~1")
+    if before is None and (git(root, "rev-parse", "--is-shallow-repository") or "").strip() == "true":
         raise DevError(
             f"./dev check can't tell what has changed: the history of {root} is cut off. Run git fetch --unshallow."
         )
@@ -88,7 +88,7 @@ def choose(changed: Sequence[Path], seconds: Mapping[str, float], graph: ImportG
             taken.setdefault(section.name, []).append(file)
         else:
             left_out.append(file)
-    chosen += [_part(sections[name], files) for name, files in taken.items()]
+    chosen += [sections[name].part([_id(file) for file in files]) for name, files in taken.items()]
     unknown = [file for file in changed if file.suffix != ".md" and not _is_tested(file, graph)]
     slow_files = [file for files in taken.values() for file in files]
     return Choice(tuple(chosen), tuple(slow_files), tuple(left_out), tuple(unknown))
@@ -105,19 +105,13 @@ def _files(section: Section) -> Iterable[Path]:
     return [file for file in folder.rglob("test_*.py") if not any(other in file.parents for other in others)]
 
 
-def _part(section: Section, files: Sequence[Path]) -> Section:
-    ((program, _folder, *options),) = section.commands
-    command = (program, *map(_id, files), *options)
-    return replace(section, commands=(command,), cpu_minutes=None)
-
-
 def _id(file: Path) -> str:
     """The id, as pytest names it."""
     return file.relative_to(ROOT).as_posix()
 
 
 def _listed(root: Path, *arguments: str) -> str:
-    listed = _git(root, *arguments)
+    listed = git(root, *arguments)
     if listed is None:
         raise DevError(
             f"./dev check can't tell what has changed: git {arguments[0]} fails in {root}. Mend that, or run ./dev test."
@@ -125,7 +119,8 @@ def _listed(root: Path, *arguments: str) -> str:
     return listed
 
 
-def _git(root: Path, *arguments: str) -> str | None:
+def git(root: Path, *arguments: str) -> str | None:
+    """What git printed, or None if it failed."""
     try:
         done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, check=False)
     except FileNotFoundError as error:

@@ -10,8 +10,8 @@ from devenv.errors import DevError, UsageError
 from devenv.processes import spawn
 from devenv.progress import say
 from devenv.project import ROOT
-from devenv.testing import checking, coverage, results, sections, times
-from devenv.testing.report import FLAKY_ALLOWED, OVER_BUDGET, summarise
+from devenv.testing import checking, coverage, results, sections, slices, times
+from devenv.testing.report import FLAKY_ALLOWED, OVER_BUDGET, Report, summarise
 from devenv.testing.run import Run
 from devenv.testing.slowest import write_slowest
 from devenv.toolchain import cache
@@ -38,6 +38,9 @@ def test_help() -> str:
             f"  --strict     one flaky test fails the run; else it takes more than {FLAKY_ALLOWED}",
             "  --coverage   prints which lines and branches of the product the tests execute; takes half as long again",
             "  --long       adds the tests that take minutes",
+            "  --slice K/N  with --long: only part K of N of the long tests, at most forty minutes each where N is"
+            f" {slices.USUAL_COUNT};",
+            "               of all sections it is recorded in docs/testing.md",
             "  -k WORDS, -x, --durations=30 and any other option of pytest are passed on to it; budgets hold without such",
             "",
             "One file or folder: ./dev run pytest tests/unit/leases",
@@ -65,14 +68,18 @@ def test(arguments: Sequence[str]) -> int:
         sys.stdout.write(test_help())
         return 0
     strict, covered = STRICT in arguments, COVERAGE in arguments
-    options = [argument for argument in arguments if argument not in (STRICT, COVERAGE)]
+    part, options = slices.taken_from([one for one in arguments if one not in (STRICT, COVERAGE)])
     names: list[str] = []
     while options and not options[0].startswith("-"):
         names.append(options.pop(0))
     unknown = [name for name in names if name not in sections.names()]
     if unknown:
         raise UsageError(f"There is no section {', '.join(unknown)}.\n\n{test_help()}")
-    return _run(sections.choose(names), options, strict=strict, covered=covered)
+    chosen = sections.choose(names)
+    if part is None:
+        return _tested(chosen, options, strict=strict, covered=covered)[0]
+    whole = not names and options == [slices.LONG]
+    return _run_slice(part, chosen, options, strict=strict, covered=covered, whole=whole)
 
 
 def check(arguments: Sequence[str]) -> int:
@@ -94,7 +101,7 @@ def check(arguments: Sequence[str]) -> int:
     _list("Run beside lint, unit and protocol, because they rest on that", choice.chosen)
     _list("Rest on it, too, and are left to ./dev test, because time is short", choice.left_out)
     _list("No test is known of these, ./dev test runs all", choice.unknown)
-    return _run(choice.sections, [], strict=False)
+    return _tested(choice.sections, [], strict=False)[0]
 
 
 def lint(arguments: Sequence[str]) -> int:
@@ -103,9 +110,48 @@ def lint(arguments: Sequence[str]) -> int:
     return test(["lint"])
 
 
-def _run(
-    chosen: Sequence[sections.Section], options: Sequence[str], *, strict: bool, covered: bool = False
+def _run_slice(
+    part: slices.Slice,
+    chosen: Sequence[sections.Section],
+    options: Sequence[str],
+    *,
+    strict: bool,
+    covered: bool,
+    whole: bool,
 ) -> int:
+    """Runs one slice of the long tests. Of a whole slice docs/testing.md records what became of it."""
+    commit, day = _commit(), time.strftime("%-d %b %Y", time.gmtime())
+    minutes = slices.declared_minutes(Prepared(cache(), []).variables())
+    tests = slices.split(minutes, part.count)[part.number - 1]
+    narrowed = slices.narrowed(chosen, tests)
+    declared = sum(minutes[test] for test in tests)
+    say(f"Slice {part}: {len(tests)} of {len(minutes)} long tests, {declared:.0f} declared minutes")
+    ran = [section.name for section in narrowed]
+    passed_over = [section.name for section in chosen if section.name not in ran]
+    say(f"    sections without a test in it, passed over: {', '.join(passed_over) or 'none'}")
+    began, code, reports = time.monotonic(), 0, list[Report]()
+    if narrowed:
+        code, reports = _tested(narrowed, options, strict=strict, covered=covered, only=tests)
+    if whole:
+        slices.note(part, commit, day, slices.result_of(reports, code, time.monotonic() - began))
+    return code
+
+
+def _commit() -> str:
+    commit = (checking.git(ROOT, "rev-parse", "--short=10", "HEAD") or "unknown").strip()
+    changed = checking.git(ROOT, "status", "--porcelain", "--", ".", ":!docs/testing.md")
+    return f"{commit} and changes" if changed else commit
+
+
+def _tested(
+    chosen: Sequence[sections.Section],
+    options: Sequence[str],
+    *,
+    strict: bool,
+    covered: bool = False,
+    only: Sequence[str] = (),
+) -> tuple[int, list[Report]]:
+    """The exit code, and what became of each section."""
     store = cache()
     began = time.monotonic()
     prepared = Prepared(store, [need for section in chosen for need in section.needs])
@@ -113,7 +159,7 @@ def _run(
     kept = results.begin(store.folder)
     began = time.monotonic()
     measured = coverage.variables(kept.coverage) if covered else None
-    reports = Run(prepared, kept, options, measured).sections(chosen)
+    reports = Run(prepared, kept, options, only, measured).sections(chosen)
     write_slowest(kept)
     if not options and not covered:
         times.note(store.folder, kept)
@@ -124,7 +170,9 @@ def _run(
         kept=kept.folder,
         strict=strict,
     )
-    return _report_coverage(prepared, kept) or code if covered else code
+    if covered:
+        code = _report_coverage(prepared, kept) or code
+    return code, reports
 
 
 def _report_coverage(prepared: Prepared, kept: results.Results) -> int:

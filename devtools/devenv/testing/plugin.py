@@ -22,7 +22,8 @@ class Recorder:
         self._collected = False
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        self._write_collected([item.nodeid for item in session.items])
+        for item in session.items:
+            self._write_collected([item.nodeid], _declared_seconds(item))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
@@ -39,6 +40,7 @@ class Recorder:
             outcome="passed" if expected and report.skipped else report.outcome,
             seconds=round(report.duration, 3),
             text=_text(report),
+            counts={name: value for name, value in report.user_properties if isinstance(value, int)},
         )
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -50,9 +52,9 @@ class Recorder:
     def ended(self, code: int) -> None:
         self._write(test="", when="ended", outcome=str(int(code)), seconds=0.0, text="")
 
-    def _write_collected(self, tests: Sequence[str]) -> None:
+    def _write_collected(self, tests: Sequence[str], seconds: float = 0.0) -> None:
         for test in tests:
-            self._write(test=test, when="collected", outcome="", seconds=0.0, text="")
+            self._write(test=test, when="collected", outcome="", seconds=seconds, text="")
 
     def _write(self, **record: object) -> None:
         with self._file.open("a", encoding="utf-8", errors="backslashreplace") as file:
@@ -92,6 +94,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if others:
         config.hook.pytest_deselected(items=others)
         items[:] = [item for item in items if item.nodeid in wanted]
+
+
+def _declared_seconds(item: pytest.Item) -> float:
+    """What a long test says that it takes: a minute, unless its mark says more or less."""
+    mark = item.get_closest_marker("long")
+    return 0.0 if mark is None else 60.0 * float(mark.kwargs.get("minutes", 1))
 
 
 def _text(report: pytest.TestReport | pytest.CollectReport) -> str:

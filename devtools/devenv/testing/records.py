@@ -2,8 +2,9 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 RECORDS_FILE = "SLUICE_RECORDS_FILE"
@@ -23,7 +24,10 @@ class Record:
     when: str
     outcome: str
     seconds: float
+    """What it took; of a test that was to run, what it declares to take."""
     text: str
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """What the test counted by `record_property`, such as faults."""
 
 
 def read(file: Path) -> list[Record]:
@@ -57,6 +61,15 @@ def passed(records: list[Record]) -> set[str]:
     """The tests that ran to their end and in which no phase failed."""
     called = {record.test for record in records if record.when == "call" and record.outcome == "passed"}
     return called & _torn_down(records) - failures(records).keys()
+
+
+def counts(records: list[Record]) -> Counter[str]:
+    """What the tests counted that passed."""
+    sound, found = passed(records), Counter[str]()
+    for record in records:
+        if record.when == "call" and record.test in sound:
+            found.update(record.counts)
+    return found
 
 
 def anything_ran(records: list[Record]) -> bool:

@@ -1,6 +1,7 @@
 """What came of the sections: a table of minutes, CPU minutes against budgets, failures, flaky tests, what was left out."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,6 +27,8 @@ class Report:
     failures: list[str] = field(default_factory=list)
     flaky: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    """What its tests counted: faults, sequences, shapes."""
     told: Path | None = None
     """Where what the failed tests said can be read."""
 
@@ -62,6 +65,10 @@ class Report:
         ]
 
 
+def counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {name}" for name, count in counts.items())
+
+
 def summarise(
     reports: Sequence[Report], *, set_up_seconds: float, seconds: float, kept: Path, strict: bool = False
 ) -> int:
@@ -79,6 +86,9 @@ def summarise(
     failed = sum(len(report.failures) for report in reports)
     if passed or failed or skipped:
         say(f"{passed} passed, {failed} failed, {skipped} skipped")
+    counts = sum((report.counts for report in reports), Counter[str]())
+    if counts:
+        say(f"counted: {counted(counts)}")
     if not any(report.ran for report in reports):
         say("  nothing ran")
         return 1

@@ -7,6 +7,7 @@ ours can bring onto a machine is a failure.
 import json
 import threading
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -54,12 +55,14 @@ class Run:
         prepared: Prepared,
         results: Results,
         options: Sequence[str] = (),
+        only: Sequence[str] = (),
         coverage: Mapping[str, str] | None = None,
     ) -> None:
-        """`coverage`: the variables that make processes of tests measure what they execute."""
+        """`only`: the ids of the tests to run, if not all. `coverage`: the variables that make their processes measure themselves."""
         self._prepared = prepared
         self._results = results
         self._options = list(options)
+        self._only = list(only)
         self._coverage = coverage
         self._stop = threading.Event()
         self._several = False
@@ -138,6 +141,8 @@ class Run:
         name, report = one.section.name, one.report
         file = self._results.records(name)
         variables = self._of_tests(name, one.variables) | {RECORDS_FILE: str(file)}
+        if self._only:
+            variables[ONLY_FILE] = self._write_only(name, self._only)
         measurement = self._measured(one, [*command, *PLUGIN, *self._options], variables)
         written = records.read(file)
         one.failed = records.failures(written)
@@ -149,6 +154,7 @@ class Run:
         report.left_out += self._deselected(name)
         skips = records.skips(written)
         report.passed, report.skipped = len(records.passed(written)), len(skips)
+        report.counts += records.counts(written)
         for test, reason in skips:
             report.left_out.append(f"{test}: {reason}")
             if not records.may_be_skipped(reason):
@@ -220,10 +226,8 @@ class Run:
             return dict.fromkeys(one.failed, "(not run again)")
         say(f"\n### {section.name}: once more, alone, what failed")
         name = f"{section.name}.again"
-        only = self._results.folder / f"{name}.json"
-        only.write_text(json.dumps(list(one.failed)), encoding="utf-8")
-        file = self._results.records(name)
-        variables = self._of_tests(name, one.variables) | {RECORDS_FILE: str(file), ONLY_FILE: str(only)}
+        file, only = self._results.records(name), self._write_only(name, list(one.failed))
+        variables = self._of_tests(name, one.variables) | {RECORDS_FILE: str(file), ONLY_FILE: only}
         files = dict.fromkeys(test.split("::")[0] for test in one.failed)
         # With --long: a test that ran because of it is left out without it.
         options = [option for option in self._options if option == "--long"]
@@ -231,10 +235,16 @@ class Run:
         written = records.read(file)
         sound = code in (0, SOME_FAILED) and records.came_to_its_end(written)
         passed, said = records.passed(written) if sound else set(), records.failures(written)
+        one.report.counts += records.counts(written) if sound else Counter()
         return {
             test: None if test in passed else said.get(test, f"(not told: pytest ended with {code})")
             for test in one.failed
         }
+
+    def _write_only(self, name: str, tests: list[str]) -> str:
+        file = self._results.folder / f"{name}.json"
+        file.write_text(json.dumps(tests), encoding="utf-8")
+        return str(file)
 
     def _write_failed(self, one: _Running, again: dict[str, str | None]) -> None:
         one.report.told = self._results.failed(one.section.name)

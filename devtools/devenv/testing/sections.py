@@ -1,7 +1,7 @@
 """The test sections: what each runs, needs, and may cost."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from devenv.errors import DevError
@@ -37,6 +37,11 @@ class Section:
     @property
     def present(self) -> bool:
         return self.folder is None or any(self.folder.rglob("test_*.py"))
+
+    def part(self, files: Sequence[str]) -> "Section":
+        """Some test files of the section. What they cost says nothing of the whole, so the part has no budget."""
+        ((program, _folder, *options),) = self.commands
+        return replace(self, commands=((program, *files, *options),), cpu_minutes=None)
 
 
 def all_sections() -> tuple[Section, ...]:
@@ -102,6 +107,14 @@ def remedy(command: Sequence[str]) -> str:
 
 def names() -> list[str]:
     return [section.name for section in all_sections() if section.present]
+
+
+def section_of(file: Path) -> Section:
+    """The section that runs a test file: of two folders around it, the inner one has a section to itself."""
+    around = [section for section in all_sections() if section.folder in file.parents]
+    if not around:
+        raise DevError(f"No section runs {file}: move it into the folder of a section.")
+    return max(around, key=lambda section: len(str(section.folder)))
 
 
 def choose(names: Sequence[str]) -> list[Section]:
