@@ -58,7 +58,7 @@ class Run:
         only: Sequence[str] = (),
         coverage: Mapping[str, str] | None = None,
     ) -> None:
-        """`only`: the ids of the tests to run, if not all. `coverage`: the variables that make their processes measure themselves."""
+        """`only`: the ids of the tests to run, if not all. `coverage`: the variables that make processes measure themselves."""
         self._prepared = prepared
         self._results = results
         self._options = list(options)

@@ -4,6 +4,7 @@ import pytest
 
 from devenv import cli
 from devenv.errors import UsageError
+from devenv.testing.report import Report
 from devenv.testing.sections import Section
 
 
@@ -34,22 +35,33 @@ def test_unknown_words_are_named_beside_what_there_is(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "names", "options", "strict"),
+    ("arguments", "names", "options", "asked"),
     [
-        (["--strict", "unit"], ["unit"], [], True),
-        (["runner", "unit", "unit"], ["unit", "runner"], [], False),
-        (["unit", "-x", "--strict", "-k", "unit"], ["unit"], ["-x", "-k", "unit"], True),
+        (["--strict", "unit"], ["unit"], [], {"strict"}),
+        (["runner", "unit", "unit"], ["unit", "runner"], [], set()),
+        (
+            ["unit", "-x", "--strict", "-k", "unit", "--coverage"],
+            ["unit"],
+            ["-x", "-k", "unit"],
+            {"strict", "covered"},
+        ),
     ],
 )
 def test_sections_are_named_once_before_the_options_of_pytest(
-    arguments: list[str], names: list[str], options: list[str], strict: bool, monkeypatch: pytest.MonkeyPatch
+    arguments: list[str],
+    names: list[str],
+    options: list[str],
+    asked: set[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     began: list[object] = []
 
-    def note(chosen: list[Section], options: list[str], *, strict: bool) -> int:
-        began.append(([section.name for section in chosen], options, strict))
-        return 0
+    def note(chosen: list[Section], options: list[str], **flags: bool) -> tuple[int, list[Report]]:
+        began.append(
+            ([section.name for section in chosen], options, {name for name, on in flags.items() if on})
+        )
+        return 0, []
 
-    monkeypatch.setattr("devenv.testing.commands._run", note)
+    monkeypatch.setattr("devenv.testing.commands._tested", note)
     cli.COMMANDS["test"](arguments)
-    assert began == [(names, options, strict)]
+    assert began == [(names, options, asked)]
