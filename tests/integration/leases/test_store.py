@@ -381,6 +381,14 @@ async def test_a_grant_whose_answer_came_too_late_is_the_same_grant(server: Redi
         await store.grant(lease("b"))
 
 
+async def test_a_rebuild_leaves_nothing_that_it_was_not_given(store: LeaseStore) -> None:
+    kept = await store.grant(lease("a"))
+    await store.grant(lease("b", "file:/u"))
+    await store.rebuild(2, [kept])
+    assert (await store.former()).grants == [kept]
+    await store.check_memory()
+
+
 async def test_many_leases_are_rebuilt_in_one_step(store: LeaseStore) -> None:
     grants = [Grant(lease(str(n), f"s3://lake/{n}"), Epochs.token(1, n)) for n in range(5000)]
     await store.rebuild(2, grants)

@@ -410,6 +410,50 @@ async def test_the_job_itself_says_whether_its_intent_is_there(
     assert (table.unsettled, store.held) == ({}, held)
 
 
+async def test_a_grant_that_is_about_to_be_written_down_is_not_released(clock: Clock) -> None:
+    store, api = Store(), Api()
+    _, table = await built(store, api)
+    await table.grant(A, REACH)
+    table.release(A)
+    assert await table.send_releases() == []
+    assert store.held == [A]
+    table.settled(A.uid)
+    table.release(A)
+    assert await table.send_releases() == [A.uid]
+
+
+async def test_a_release_that_waited_does_not_free_what_a_driver_shows_again(clock: Clock) -> None:
+    store, api = Store(), Api()
+    world, table = await built(store, api)
+    await table.grant(A, REACH)
+    table.settled(A.uid)
+    table.release(A)
+    world.pods.seen(pod(RUNNING, "a-1", lease=A))
+    assert await table.send_releases() == []
+    assert store.held == [A]
+
+
+async def test_what_holds_leases_is_listed_once_older_epochs_are_refused(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, api = Store(), Api()
+    _, table = await built(store, api)
+    order: list[str] = []
+
+    async def enforce(_: int) -> None:
+        order.append("refused")
+
+    async def everything() -> None:
+        order.append("listed")
+
+    monkeypatch.setattr(table._epochs, "enforce", enforce)
+    monkeypatch.setattr(api, "everything", everything)
+    table.mistrust(ForgottenError("Redis was restarted"))
+    await turn(table)
+    assert table.is_sure
+    assert order == ["refused", "listed"]
+
+
 async def test_a_job_that_is_gone_gives_its_grant_back(clock: Clock) -> None:
     store, api = Store(), Api()
     world, table = await built(store, api)

@@ -270,6 +270,15 @@ def test_two_witnesses_of_one_holder_hold_the_tables_of_both() -> None:
     assert set(grant.lease.tables) == {"file:/nothing", *LEASE.tables}
 
 
+def test_two_witnesses_of_one_holder_hold_the_run_that_either_of_them_names() -> None:
+    other = replace(LEASE, job="other/x")
+    seen = world()
+    seen.applications.seen(application("RUNNING", "forged", lease=other, namespace="other"))
+    seen.pods.seen(pod(RUNNING, lease=replace(LEASE, run="etl/daily")))
+    (grant,) = grants(seen)
+    assert grant.lease.run == "etl/daily"
+
+
 def test_a_run_is_held_by_whatever_witness_of_its_lease_is_left() -> None:
     of_run = replace(LEASE, run="etl/daily")
     seen = world()

@@ -52,6 +52,11 @@ def test_a_statement_is_done_if_any_table_remembers_it_or_a_later_one_for_this_b
     assert batches.last_done(APP_IDS, found, 7) == last
 
 
+def test_each_statement_of_a_batch_has_an_id_of_its_own_or_delta_would_skip_all_but_the_first() -> None:
+    numbered = batches.Numbered(cast("Any", None), cast("Any", SimpleNamespace(table=None)), "q")
+    assert [numbered.app_id(number) for number in APP_IDS] == list(APP_IDS.values())
+
+
 class Told(AnalysisException):
     def __init__(self, code: str) -> None:
         Exception.__init__(self, code)
