@@ -24,7 +24,7 @@ from devenv.testing.sections import Section, section_of
 LONG, OPTION = "--long", "--slice"
 FULL_MINUTES = 30.0
 """A slice is full at so many declared minutes: set-up and a slower machine take the rest of the forty."""
-USUAL_COUNT = 24
+USUAL_COUNT = 40
 """The number of slices that docs/testing.md records."""
 PAGE = ROOT / "docs" / "testing.md"
 LAST_LINES = 20
