@@ -108,7 +108,7 @@ def objects(kubeconfig: Path) -> Iterator[OwnObjects]:
     made = OwnObjects(Server.of(kubeconfig), f"test-{uuid.uuid4().hex[:10]}")
     made.create_namespace()
     yield made
-    made.delete_namespace()
+    made.leave_namespace()
 
 
 @pytest.fixture

@@ -116,4 +116,4 @@ def shared(
             assert operator.running, operator.told()[-3000:]
         finally:
             operator.kill()
-            objects.delete_namespace()
+            objects.leave_namespace()

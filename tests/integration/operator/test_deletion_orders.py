@@ -217,8 +217,6 @@ def stage_for(
                 yield Stage(cluster, operator, stories, [objects, *spaces.values()])
             finally:
                 operator.kill()
-        for space in spaces.values():
-            space.delete_namespace()
 
     return made
 

@@ -241,29 +241,26 @@ def test_who_may_write_in_another_namespace_frees_nothing_of_a_job(
 ) -> None:
     other = Objects(cluster.objects.server, f"other-{uuid.uuid4().hex[:10]}")
     other.create_namespace()
-    try:
-        operator = operators(watchNamespaces=[cluster.namespace, other.namespace])
-        operator.says("the lease table was rebuilt")
-        uid = cluster.apply("first", rewrite("/lake/first"))
-        driver = cluster.start("first")
-        cluster.reaches("first", "Running")
-        cluster.apply("next", rewrite("/lake/first"))
-        cluster.reaches("next", "Waiting")
-        elsewhere = replace(cluster, objects=other)
-        elsewhere.apply_pod(_as_placeholder(driver.pod, uid))
-        elsewhere.apply_application(_forged(driver.application, uid, other.namespace))
-        time.sleep(7)  # more than one sweep
-        redis.restart_from(None)
-        operator.says("the lease table was rebuilt", times=2)
-        time.sleep(7)
-        assert cluster.status("first")["reason"] == "DriverRunning"
-        assert cluster.status("next")["phase"] == "Waiting"
-        driver.succeeds("file:/lake/first")
-        cluster.reaches("first", "Succeeded")
-        cluster.start("next").succeeds("file:/lake/first", 2)
-        cluster.reaches("next", "Succeeded")
-    finally:
-        other.delete_namespace()
+    operator = operators(watchNamespaces=[cluster.namespace, other.namespace])
+    operator.says("the lease table was rebuilt")
+    uid = cluster.apply("first", rewrite("/lake/first"))
+    driver = cluster.start("first")
+    cluster.reaches("first", "Running")
+    cluster.apply("next", rewrite("/lake/first"))
+    cluster.reaches("next", "Waiting")
+    elsewhere = replace(cluster, objects=other)
+    elsewhere.apply_pod(_as_placeholder(driver.pod, uid))
+    elsewhere.apply_application(_forged(driver.application, uid, other.namespace))
+    time.sleep(7)  # more than one sweep
+    redis.restart_from(None)
+    operator.says("the lease table was rebuilt", times=2)
+    time.sleep(7)
+    assert cluster.status("first")["reason"] == "DriverRunning"
+    assert cluster.status("next")["phase"] == "Waiting"
+    driver.succeeds("file:/lake/first")
+    cluster.reaches("first", "Succeeded")
+    cluster.start("next").succeeds("file:/lake/first", 2)
+    cluster.reaches("next", "Succeeded")
 
 
 def test_a_driver_that_somebody_labels_as_a_placeholder_goes_on_to_hold(

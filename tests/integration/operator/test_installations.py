@@ -89,32 +89,29 @@ def test_a_driver_in_a_namespace_that_is_watched_no_longer_keeps_its_lease(
     elsewhere = Objects(Server.of(kubeconfig), f"{cluster.namespace}-too")
     elsewhere.create_namespace()
     both = [cluster.namespace, elsewhere.namespace]
-    try:
-        there = Played(api, elsewhere, redis.url)
-        before = operators(watchNamespaces=both)
-        uid = there.apply("runs", rewrite("/lake/both"))
-        driver = there.start("runs")
-        there.reaches("runs", "Running")
-        assert before.stop() == 0
-        fewer = operators("fewer", sharedNamespaces=["*"])
-        fewer.says("the lease table was rebuilt with 1 leases")
-        waits = cluster.apply("waits", rewrite("/lake/both"))
-        status = cluster.reaches("waits", "Waiting")
-        assert [one["job"] for one in status["blockedBy"]] == [f"{elsewhere.namespace}/runs"]
-        told = cluster.operator_tells("LeasesExplained", "False")
-        assert "left watchNamespaces, add it again" in told["message"]
-        assert f"sluice leases revoke {uid}/1 -n " in told["message"]
-        assert fewer.stop() == 0
+    there = Played(api, elsewhere, redis.url)
+    before = operators(watchNamespaces=both)
+    uid = there.apply("runs", rewrite("/lake/both"))
+    driver = there.start("runs")
+    there.reaches("runs", "Running")
+    assert before.stop() == 0
+    fewer = operators("fewer", sharedNamespaces=["*"])
+    fewer.says("the lease table was rebuilt with 1 leases")
+    waits = cluster.apply("waits", rewrite("/lake/both"))
+    status = cluster.reaches("waits", "Waiting")
+    assert [one["job"] for one in status["blockedBy"]] == [f"{elsewhere.namespace}/runs"]
+    told = cluster.operator_tells("LeasesExplained", "False")
+    assert "left watchNamespaces, add it again" in told["message"]
+    assert f"sluice leases revoke {uid}/1 -n " in told["message"]
+    assert fewer.stop() == 0
 
-        operators("again", watchNamespaces=both)
-        cluster.operator_tells("LeasesExplained", "True")
-        assert cluster.applications_of(waits) == []
-        driver.succeeds("file:/lake/both")
-        there.reaches("runs", "Succeeded")
-        cluster.start("waits").succeeds("file:/lake/both", 2)
-        cluster.reaches("waits", "Succeeded")
-    finally:
-        elsewhere.delete_namespace()
+    operators("again", watchNamespaces=both)
+    cluster.operator_tells("LeasesExplained", "True")
+    assert cluster.applications_of(waits) == []
+    driver.succeeds("file:/lake/both")
+    there.reaches("runs", "Succeeded")
+    cluster.start("waits").succeeds("file:/lake/both", 2)
+    cluster.reaches("waits", "Succeeded")
 
 
 def test_a_redis_with_the_leases_of_another_installation_is_not_touched_before_it_is_adopted(

@@ -133,31 +133,26 @@ def test_a_lost_driver_keeps_its_lease_when_its_namespace_is_deleted_and_keeps_n
 ) -> None:
     beside = Played(cluster.api, Objects(cluster.objects.server, f"{cluster.namespace}-going"), redis.url)
     beside.objects.create_namespace()
-    try:
-        operator = operators("both", **configuration([cluster.namespace, beside.namespace], redis.url))
-        uid, driver = _on_a_silent_node(beside, "lost")
-        beside.reaches("lost", "Ending")
-        cluster.apply("behind-lost", rewrite("/lake/lost"))
-        cluster.reaches("behind-lost", "Waiting")
-        beside.objects.delete_namespace()
-        operator.says("its namespace is being deleted: it is held without its objects")
-        beside.delete_pod(driver.pod)  # as whoever collects the pods of nodes that are gone
-        eventually(lambda: not _is_there(beside), "the namespace is gone", show=beside.pods)
-        assert cluster.holders() == {f"{uid}/1"}
-        assert cluster.status("behind-lost")["phase"] == "Waiting"
-        told = cluster.operator_tells("LeasesExplained", "False")
-        assert f"sluice leases revoke {uid}/1" in told["message"]
-        operator.kill()
-        later = operators("later", **configuration([cluster.namespace, beside.namespace], redis.url))
-        later.says("the lease table was rebuilt with 1 leases")
-        revoked = sluice(
-            kubeconfig, "leases", "revoke", f"{uid}/1", "--yes", "--namespace", cluster.namespace
-        )
-        assert revoked.returncode == 0, revoked.stderr
-        cluster.start("behind-lost").succeeds("file:/lake/lost")
-        cluster.reaches("behind-lost", "Succeeded")
-    finally:
-        beside.objects.delete_namespace()
+    operator = operators("both", **configuration([cluster.namespace, beside.namespace], redis.url))
+    uid, driver = _on_a_silent_node(beside, "lost")
+    beside.reaches("lost", "Ending")
+    cluster.apply("behind-lost", rewrite("/lake/lost"))
+    cluster.reaches("behind-lost", "Waiting")
+    beside.objects.delete_namespace()
+    operator.says("its namespace is being deleted: it is held without its objects")
+    beside.delete_pod(driver.pod)  # as whoever collects the pods of nodes that are gone
+    eventually(lambda: not _is_there(beside), "the namespace is gone", show=beside.pods)
+    assert cluster.holders() == {f"{uid}/1"}
+    assert cluster.status("behind-lost")["phase"] == "Waiting"
+    told = cluster.operator_tells("LeasesExplained", "False")
+    assert f"sluice leases revoke {uid}/1" in told["message"]
+    operator.kill()
+    later = operators("later", **configuration([cluster.namespace, beside.namespace], redis.url))
+    later.says("the lease table was rebuilt with 1 leases")
+    revoked = sluice(kubeconfig, "leases", "revoke", f"{uid}/1", "--yes", "--namespace", cluster.namespace)
+    assert revoked.returncode == 0, revoked.stderr
+    cluster.start("behind-lost").succeeds("file:/lake/lost")
+    cluster.reaches("behind-lost", "Succeeded")
 
 
 def _is_there(cluster: Played) -> bool:

@@ -2,7 +2,6 @@
 
 import json
 import uuid
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,11 +17,10 @@ SECRET = "acquisition-of-acme"
 
 
 @pytest.fixture
-def other(api: client.ApiClient, cluster: Played, redis: RedisProcess) -> Iterator[Played]:
+def other(api: client.ApiClient, cluster: Played, redis: RedisProcess) -> Played:
     objects = Objects(cluster.objects.server, f"other-{uuid.uuid4().hex[:10]}")
     objects.create_namespace()
-    yield Played(api, objects, redis.url)
-    objects.delete_namespace()
+    return Played(api, objects, redis.url)
 
 
 def test_a_job_in_another_namespace_is_not_named_in_status_or_events(

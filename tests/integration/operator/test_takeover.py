@@ -194,20 +194,17 @@ def test_an_operator_serves_several_namespaces_without_mixing_them(
     """What one namespace's list does not show may well be in another."""
     beside = Played(cluster.api, Objects(cluster.objects.server, f"{cluster.namespace}-beside"), redis.url)
     beside.objects.create_namespace()
-    try:
-        both = [cluster.namespace, beside.namespace]
-        operators("both", **configuration(both, redis.url, sharedNamespaces=both))
-        held = cluster.apply("held", rewrite("/lake/both"))
-        driver = cluster.start("held")
-        cluster.reaches("held", "Running")
-        beside.apply("beside", rewrite("/lake/both"))
-        status = beside.reaches("beside", "Waiting")
-        assert status["blockedBy"][0]["job"] == f"{cluster.namespace}/held"
-        assert cluster.status("held")["phase"] == "Running"
-        assert f"{held}/1" in cluster.holders()
-        driver.succeeds("file:/lake/both")
-        beside.start("beside").succeeds("file:/lake/both", 2)
-        beside.reaches("beside", "Succeeded")
-        cluster.reaches("held", "Succeeded")
-    finally:
-        beside.objects.delete_namespace()
+    both = [cluster.namespace, beside.namespace]
+    operators("both", **configuration(both, redis.url, sharedNamespaces=both))
+    held = cluster.apply("held", rewrite("/lake/both"))
+    driver = cluster.start("held")
+    cluster.reaches("held", "Running")
+    beside.apply("beside", rewrite("/lake/both"))
+    status = beside.reaches("beside", "Waiting")
+    assert status["blockedBy"][0]["job"] == f"{cluster.namespace}/held"
+    assert cluster.status("held")["phase"] == "Running"
+    assert f"{held}/1" in cluster.holders()
+    driver.succeeds("file:/lake/both")
+    beside.start("beside").succeeds("file:/lake/both", 2)
+    beside.reaches("beside", "Succeeded")
+    cluster.reaches("held", "Succeeded")
