@@ -1,12 +1,17 @@
 """The two resources as models: the one source of crds/*.yaml, of validation offline and of what the operator reads.
 
-Nothing here calls Kubernetes: a manifest can be checked on a laptop with the words that the API server would use.
+Nothing here calls Kubernetes: a manifest can be checked on a laptop with the words that the API server would use. The models
+are loaded when one is first asked for: programs that only need names start in a fraction of the time.
 """
 
-from sluice.api.job import DeltaWriteJob, DeltaWriteJobSpec
-from sluice.api.job_status import DeltaWriteJobStatus
-from sluice.api.policy import DeltaTablePolicy, DeltaTablePolicySpec
-from sluice.api.policy_status import DeltaTablePolicyStatus
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sluice.api.job import DeltaWriteJob, DeltaWriteJobSpec
+    from sluice.api.job_status import DeltaWriteJobStatus
+    from sluice.api.policy import DeltaTablePolicy, DeltaTablePolicySpec
+    from sluice.api.policy_status import DeltaTablePolicyStatus
 
 __all__ = [
     "DeltaTablePolicy",
@@ -16,3 +21,20 @@ __all__ = [
     "DeltaWriteJobSpec",
     "DeltaWriteJobStatus",
 ]
+
+_MODULE_OF = {
+    "DeltaTablePolicy": "policy",
+    "DeltaTablePolicySpec": "policy",
+    "DeltaTablePolicyStatus": "policy_status",
+    "DeltaWriteJob": "job",
+    "DeltaWriteJobSpec": "job",
+    "DeltaWriteJobStatus": "job_status",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    found: object = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+    globals()[name] = found
+    return found
