@@ -5,6 +5,7 @@ What a rule says comes from its own record, its example's verdict from the oracl
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 
 import yaml
 
@@ -182,7 +183,9 @@ def _functions() -> Iterator[str]:
     yield "| several of any of these types | `concat` (`\\|\\|`) |"
 
 
+@cache
 def render() -> str:
+    """The page, which a process makes once: it judges each statement beside every other one, by each engine."""
     return "\n".join(_lines()).rstrip() + "\n"
 
 

@@ -52,6 +52,9 @@ def _become(question: dict[str, Any], descriptors: list[int]) -> None:
     for source, target in zip((nothing, *descriptors), (0, *STANDARD), strict=True):
         os.dup2(source, target)
         os.close(source)
+    # Python asks once whether a stream can be sought in: a file can, and a pipe can't.
+    sys.stdout = os.fdopen(1, "w", encoding=sys.stdout.encoding, closefd=False)
+    sys.stderr = os.fdopen(2, "w", 1, sys.stderr.encoding, "backslashreplace", closefd=False)
     os.chdir(question["folder"])
     os.environ.clear()
     os.environ.update(question["environment"])

@@ -230,7 +230,7 @@ def check(told: Told) -> None:
         assert told.queue.explain(uid) == decision
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(steps, max_size=25), st.data())
 def test_after_any_changes_it_says_what_is_decided_from_scratch(
     taken: list[tuple[object, ...]], data: st.DataObject

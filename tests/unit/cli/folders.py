@@ -6,7 +6,11 @@ from typing import Any
 
 from typer.testing import CliRunner, Result
 
+from integration.forking import Forker
 from sluice.cli.main import app
+
+FORKED_COMMANDS = Forker("sluice.cli.main:app")
+"""Processes with streams of their own."""
 
 ORDERS = "delta.`s3://lake/orders`"
 FACTS = {

@@ -2,8 +2,7 @@
 
 import json
 import os
-import subprocess
-import sys
+import tempfile
 from functools import partial
 from importlib import metadata
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from integration.waiting import PATIENCE
 from sluice import Oracle
 from sluice.cli import pair_text
 from sluice.conflicts import Order
@@ -21,6 +21,7 @@ from sluice.offline.pairs import explained as explain
 from sluice.offline.workspace import opened
 from unit.cli.folders import (
     FACTS,
+    FORKED_COMMANDS,
     MERGE_BY_SOURCE,
     ORDERS,
     PINNED_DELETE,
@@ -31,8 +32,6 @@ from unit.cli.folders import (
     sluice,
     write,
 )
-
-OPERATOR = Path(__file__).parents[3] / "operator"
 
 
 @pytest.fixture
@@ -315,21 +314,23 @@ def test_what_could_not_be_used_is_in_the_json_whether_or_not_there_is_an_answer
 
 
 @pytest.mark.parametrize("more", [(), ("-o", "json"), ("--fail-on", "may")])
-@pytest.mark.parametrize("stderr", [subprocess.PIPE, subprocess.STDOUT])
+@pytest.mark.parametrize("both", [False, True])
 def test_a_pipe_that_nobody_reads_ends_quietly_and_with_no_code_of_a_verdict(
-    folder: Path, more: tuple[str, ...], stderr: int
+    folder: Path, more: tuple[str, ...], both: bool
 ) -> None:
     write(folder, other=job("other", UNPINNED_MERGE), bad=job("bad", "SELECT 1"))
-    asked = [*map(str, given(folder, "delete", "other", "bad")), *more]
+    asked = ["sluice", *map(str, given(folder, "delete", "other", "bad")), *more]
     nobody, pipe = os.pipe()
     os.close(nobody)
-    command = [sys.executable, "-m", "sluice.cli.main", *asked]
-    done = subprocess.run(command, cwd=OPERATOR, stdout=pipe, stderr=stderr, check=False)
-    os.close(pipe)
-    assert done.returncode == 141
-    if done.stderr is not None:
-        [said] = done.stderr.decode().replace("\n  ", " ").splitlines()
-        assert said.startswith("! ")
+    with os.fdopen(pipe, "wb") as stdout, tempfile.TemporaryFile() as stderr:
+        process = FORKED_COMMANDS.start(asked, os.environ, stdout, stdout if both else stderr)
+        code = process.wait(PATIENCE)
+        stderr.seek(0)
+        said = stderr.read().decode()
+    assert code == 141, said
+    if not both:
+        [line] = said.replace("\n  ", " ").splitlines()
+        assert line.startswith("! ")
 
 
 def test_a_missing_file_and_missing_facts_are_named(folder: Path) -> None:

@@ -1,17 +1,21 @@
 """An answer reaches whoever asked, whatever the encoding of the pipe; where it can't be written, no code of a verdict says so."""
 
+import io
 import json
 import os
 import subprocess
 import sys
+import tempfile
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
 
-from unit.cli.folders import job, sluice, write
+from integration.waiting import PATIENCE
+from sluice.cli.main import app
+from unit.cli.folders import FORKED_COMMANDS, job, sluice, write
 
 OPERATOR = Path(__file__).parents[3] / "operator"
-COMMAND = [sys.executable, "-m", "sluice.cli.main"]
 CITY = "Köln \U0001f600"
 
 
@@ -21,22 +25,19 @@ def manifest(tmp_path: Path) -> Path:
     return tmp_path / "a.yaml"
 
 
-def _run(encoding: str, *arguments: object, stdin: bytes = b"") -> str:
-    done = subprocess.run(
-        [*COMMAND, *map(str, arguments)],
-        cwd=OPERATOR,
-        env={**os.environ, "PYTHONIOENCODING": encoding},
-        input=stdin,
-        capture_output=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.decode(encoding)
+def _written(encoding: str, *arguments: object) -> str:
+    """What a pipe of this encoding gets."""
+    pipe = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    with redirect_stdout(pipe), pytest.raises(SystemExit) as ended:
+        app([str(argument) for argument in arguments])
+    assert ended.value.code == 0
+    pipe.flush()
+    return pipe.buffer.getvalue().decode(encoding)  # type: ignore[attr-defined]  # a BytesIO
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
 def test_json_is_the_same_in_every_encoding(manifest: Path, encoding: str) -> None:
-    told = json.loads(_run(encoding, "footprint", manifest, "-o", "json"))
+    told = json.loads(_written(encoding, "footprint", manifest, "-o", "json"))
     assert told["tables"][0]["table"] == f"s3://lake/{CITY}"
 
 
@@ -49,28 +50,33 @@ def test_json_is_the_same_in_every_encoding(manifest: Path, encoding: str) -> No
     ],
 )
 def test_what_an_encoding_does_not_have_is_escaped(manifest: Path, encoding: str, shown: str) -> None:
-    assert f"s3://lake/{shown}" in _run(encoding, "footprint", manifest)
+    assert f"s3://lake/{shown}" in _written(encoding, "footprint", manifest)
 
 
 def test_what_is_read_is_utf_8(manifest: Path) -> None:
     sql = {"sql": f"DELETE FROM delta.`s3://lake/{CITY}` WHERE id = 1"}
     line = json.dumps({"table": {}, "first": sql, "second": sql}, ensure_ascii=False)
-    answer = json.loads(_run("ascii", "explain", "--batch", stdin=line.encode()))
+    done = subprocess.run(
+        [sys.executable, "-m", "sluice.cli.main", "explain", "--batch"],
+        cwd=OPERATOR,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        input=line.encode(),
+        capture_output=True,
+        check=True,
+    )
+    answer = json.loads(done.stdout.decode("ascii"))
     assert f"s3://lake/{CITY}" in json.dumps(answer, ensure_ascii=False)
 
 
 @pytest.mark.parametrize("more", [(), ("-o", "json")])
 def test_a_full_disk_is_told_and_is_no_verdict(manifest: Path, more: tuple[str, ...]) -> None:
-    with Path("/dev/full").open("wb") as full:
-        done = subprocess.run(
-            [*COMMAND, "plan", manifest, *more],
-            cwd=OPERATOR,
-            stdout=full,
-            stderr=subprocess.PIPE,
-            check=False,
+    with Path("/dev/full").open("wb") as full, tempfile.TemporaryFile() as stderr:
+        process = FORKED_COMMANDS.start(
+            ["sluice", "plan", str(manifest), *more], os.environ, stdout=full, stderr=stderr
         )
-    assert done.returncode == 74
-    said = done.stderr.decode()
+        assert process.wait(PATIENCE) == 74
+        stderr.seek(0)
+        said = stderr.read().decode()
     assert said.startswith("the answer could not be written: No space left on device")
     assert len(said.splitlines()) == 1
 

@@ -105,7 +105,7 @@ class Drawing:
 seeds = st.integers(0, 1 << 48)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(seeds)
 def test_jobs_with_a_conflict_look_where_the_other_stands(seed: int) -> None:
     drawing = Drawing(seed)
@@ -119,7 +119,7 @@ def _may_meet(one: JobFootprint, other: JobFootprint) -> bool:
     return places_of(one).may_meet(places_of(other))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(seeds)
 def test_of_two_keys_that_may_be_one_table_one_looks_where_the_other_is_found(seed: int) -> None:
     drawing = Drawing(seed)

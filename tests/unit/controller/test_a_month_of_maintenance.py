@@ -46,7 +46,7 @@ class Lake:
         self.rows = 0
         self.moved = -1
         schema = Schema([Field("date", PrimitiveType("date")), Field("n", PrimitiveType("long"))])
-        DeltaTable.create(
+        self._written = DeltaTable.create(
             str(path),
             schema,
             partition_by=["date"],
@@ -61,7 +61,7 @@ class Lake:
     def append(self, day: date) -> None:
         days = Array([(day - date(1970, 1, 1)).days], DataType.int32()).cast(DataType.date32())
         rows = Table({"date": days, "n": Array([self.rows], DataType.int64())})
-        write_deltalake(str(self.path), rows, mode="append")
+        write_deltalake(self._written, rows, mode="append")  # which reads only what was committed since
         self.rows += 1
         self.move()
 

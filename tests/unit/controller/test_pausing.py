@@ -23,7 +23,7 @@ from unit.controller.test_admitting import admitting
 from unit.lifecycle.objects import LEASE, RUNNING, application, pod
 from unit.lifecycle.streaming import attempt, spec
 
-MANY = 10_000
+MANY = 3_000
 LINKING = {"spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore"}
 ADDS = "ALTER TABLE delta.`/lake/orders` ADD COLUMNS (more INT)"
 SQL = "ALTER TABLE delta.`/lake/orders` SET TBLPROPERTIES ('note' = 'x')"

@@ -167,7 +167,7 @@ _ANYTHING = st.recursive(
 _FIELDS = (*sorted(STREAM), "toldAt", "attempt")
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.dictionaries(st.sampled_from(_FIELDS), _ANYTHING, max_size=5), st.booleans())
 def test_whatever_stands_on_a_pod_is_nothing_or_what_a_status_holds_and_can_be_told(
     forged: dict[str, Any], beside_what_is_right: bool

@@ -108,7 +108,7 @@ def _changed(plan: Plan, state: TableState, version: tuple[int, int] | None) -> 
     return state
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(_POLICIES, _TABLES, _VERSIONS)
 def test_after_its_changes_a_plan_changes_nothing_more(
     fields: dict[str, Any], state: TableState, version: tuple[int, int] | None
@@ -133,7 +133,7 @@ def test_after_its_changes_a_plan_changes_nothing_more(
     assert not [difference for difference in remaining.differences if difference.is_tried]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(_POLICIES, _TABLES, _VERSIONS)
 def test_no_change_sets_what_the_table_has_already(
     fields: dict[str, Any], state: TableState, version: tuple[int, int] | None
@@ -151,7 +151,7 @@ def test_no_change_sets_what_the_table_has_already(
             )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(_POLICIES, _TABLES, st.randoms(use_true_random=False))
 def test_the_order_of_keys_changes_nothing(
     fields: dict[str, Any], state: TableState, by: random.Random
@@ -170,7 +170,7 @@ def test_the_order_of_keys_changes_nothing(
     assert sorted(one.problems) == sorted(other.problems)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(_POLICIES, _TABLES, _VERSIONS)
 def test_nothing_that_cannot_be_taken_back_is_changed_unless_it_is_allowed(
     fields: dict[str, Any], state: TableState, version: tuple[int, int] | None

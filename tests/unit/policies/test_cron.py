@@ -142,7 +142,7 @@ _EACH_HALF_HOUR = _Model(
 
 
 @given(_models, st.one_of(_near_changes, _anywhere))
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @example(_EACH_HALF_HOUR, ("America/St_Johns", datetime(2010, 11, 7, 2, 29, 30, tzinfo=UTC)))
 @example(_EACH_HALF_HOUR, ("Pacific/Apia", datetime(2011, 12, 30, 9, tzinfo=UTC)))
 def test_the_runs_are_those_that_somebody_who_looked_each_minute_would_find(
@@ -167,7 +167,7 @@ def test_the_runs_are_those_that_somebody_who_looked_each_minute_would_find(
 
 
 @given(_models, _anywhere)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_between_a_run_and_the_next_there_is_none_however_far_they_are_apart(
     model: _Model, place: tuple[str, datetime]
 ) -> None:

@@ -230,7 +230,7 @@ class Cluster(RuleBasedStateMachine):
 
 
 TestCluster = Cluster.TestCase
-TestCluster.settings = settings(max_examples=150, stateful_step_count=60, deadline=None)
+TestCluster.settings = settings(max_examples=60, stateful_step_count=60, deadline=None)
 
 
 _ENDS = st.sampled_from(["no", "before the status", "before the step", "after the step"])

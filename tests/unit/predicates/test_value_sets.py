@@ -18,7 +18,7 @@ from sluice.predicates.values import (
 RANGE = [None, *range(-1, 13)]
 cuts = st.lists(st.integers(0, 11), unique=True, max_size=6).map(lambda found: tuple(sorted(found)))
 value_sets = st.builds(ValueSet, cuts, inside=st.booleans(), null=st.booleans())
-some_settings = settings(max_examples=200, deadline=None, derandomize=True)
+some_settings = settings(max_examples=100, deadline=None, derandomize=True)
 
 
 def members(values: ValueSet) -> set[int | None]:

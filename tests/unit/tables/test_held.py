@@ -1,5 +1,8 @@
 """Whether somebody holds what may be a table is found without comparing it with all that is held, and as if it were."""
 
+from collections.abc import Sequence
+from random import Random
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,25 +27,27 @@ PLACES = (
 )
 NAMES = ("lake.sales.orders", "sales.orders", "orders", "lake.crm.returns", "default.orders")
 
-LOCATIONS = st.frozensets(st.sampled_from(PLACES).map(lambda path: key_of_path(path).text), max_size=2)
-BY_LOCATION = st.builds(
-    lambda path, names: TableKey(key_of_path(path).text, bound=names),
-    st.sampled_from(PLACES),
-    st.frozensets(st.sampled_from(NAMES), max_size=2),
-)
-BY_NAME = st.builds(
-    lambda name, bound, claimed: TableKey(key_of_name(name).text, True, bound, claimed),
-    st.sampled_from(NAMES),
-    LOCATIONS,
-    LOCATIONS,
-)
-KEYS = BY_LOCATION | BY_NAME
+LOCATIONS = tuple(key_of_path(path).text for path in PLACES)
 
 
-@settings(max_examples=1500, deadline=None)
-@given(st.lists(KEYS, max_size=6), KEYS)
-def test_a_table_is_held_where_it_may_be_one_with_any_that_is(held: list[TableKey], table: TableKey) -> None:
-    assert HeldTables(held)(table) is any(key.may_equal(table) for key in held)
+def drawn(chance: Random) -> TableKey:
+    if chance.random() < 0.5:
+        return TableKey(chance.choice(LOCATIONS), bound=some(NAMES, chance))
+    name = key_of_name(chance.choice(NAMES)).text
+    return TableKey(name, True, some(LOCATIONS, chance), some(LOCATIONS, chance))
+
+
+def some(texts: Sequence[str], chance: Random) -> frozenset[str]:
+    return frozenset(chance.sample(texts, chance.randint(0, 2)))
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.randoms(use_true_random=True))
+def test_a_table_is_held_where_it_may_be_one_with_any_that_is(chance: Random) -> None:
+    for _ in range(200):
+        held, table = [drawn(chance) for _ in range(chance.randint(0, 6))], drawn(chance)
+        found = any(key.may_equal(table) for key in held)
+        assert HeldTables(held)(table) is found, (held, table)
 
 
 def test_one_that_is_held_by_nobody_is_compared_with_none_of_thousands() -> None:
