@@ -48,7 +48,7 @@ def report(folder: Path, parts: Sequence[Path] = MEASURED) -> Iterator[str]:
 
     measured = Coverage(data_file=str(folder / DATA), config_file=str(folder / "coverage.ini"))
     measured.combine([str(folder)])
-    measured.get_data().touch_files(str(file) for part in parts for file in part.rglob("*.py"))
+    measured.get_data().touch_files([str(file) for part in parts for file in part.rglob("*.py")])
     measured.json_report(outfile=str(folder / FIGURES))
     files: Mapping[str, Any] = json.loads((folder / FIGURES).read_text(encoding="utf-8"))["files"]
     counts: dict[str, Counter[str]] = {}

@@ -32,7 +32,7 @@ def _written(encoding: str, *arguments: object) -> str:
         app([str(argument) for argument in arguments])
     assert ended.value.code == 0
     pipe.flush()
-    return pipe.buffer.getvalue().decode(encoding)  # type: ignore[attr-defined]  # a BytesIO
+    return pipe.buffer.getvalue().decode(encoding)
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
