@@ -1,7 +1,7 @@
 """The list of mutants: tests/mutants/AREA.toml holds one table for each mutant of an area."""
 
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,8 @@ from devenv.errors import DevError, UsageError
 from devenv.project import ROOT, TESTS
 
 FOLDER = TESTS / "mutants"
+SELECTION_FILE = "SLUICE_SELECTED_TESTS_FILE"
+"""The variable that names a file with the ids of the tests to run."""
 _OF_AN_EDIT = frozenset({"says", "file", "text", "replacement", "test"})
 _OF_A_SEEDED_TEST = frozenset({"says", "test", "each"})
 _SECTION = "section"
@@ -55,6 +57,11 @@ class Mutant:
     @property
     def test_file(self) -> str:
         return self.test.partition("::")[0]
+
+
+def is_named(test: str, ids: Collection[str]) -> bool:
+    """Whether the ids name this test, with its parameters or without."""
+    return test in ids or test.partition("[")[0] in ids
 
 
 def areas(folder: Path = FOLDER) -> list[str]:

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from devenv.environment import Variables
-from devenv.mutants.listed import Edit
-from devenv.mutants.selection import SELECTION_FILE
+from devenv.mutants.listed import SELECTION_FILE, Edit
 from devenv.processes import spawn
 from devenv.project import ROOT
 from devenv.testing import records

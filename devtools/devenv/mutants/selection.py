@@ -9,12 +9,7 @@ from pathlib import Path
 
 import pytest
 
-SELECTION_FILE = "SLUICE_SELECTED_TESTS_FILE"
-"""The variable that names a file with the ids."""
-
-
-def is_named(test: str, ids: set[str]) -> bool:
-    return test in ids or test.partition("[")[0] in ids
+from devenv.mutants.listed import SELECTION_FILE, is_named
 
 
 @pytest.hookimpl(trylast=True)

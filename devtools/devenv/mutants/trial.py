@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from queue import Queue
 
 from devenv.environment import Variables
-from devenv.mutants.listed import Mutant
+from devenv.mutants.listed import Mutant, is_named
 from devenv.mutants.scratch import Scratch, Tested
-from devenv.mutants.selection import is_named
 from devenv.testing import records
 
 FOUND, SURVIVED, STALE = "found", "SURVIVED", "STALE"
