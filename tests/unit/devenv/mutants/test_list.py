@@ -27,7 +27,7 @@ def _tests_in(file: str) -> set[str]:
     return {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
 
 
-def test_each_edit_has_one_place_and_leaves_a_program() -> None:
+def test_each_edit_has_one_place() -> None:
     for mutant in MUTANTS:
         edit = mutant.edit
         if edit is None:
@@ -35,8 +35,6 @@ def test_each_edit_has_one_place_and_leaves_a_program() -> None:
         changed = edit.applied((ROOT / edit.file).read_text(encoding="utf-8"))
         assert changed is not None, f"{mutant.id}: {edit.file} does not hold the text exactly once"
         assert edit.replacement != edit.text, mutant.id
-        if edit.file.suffix == ".py":
-            compile(changed, f"{edit.file} with {mutant.id}", "exec")
 
 
 def test_every_named_test_exists() -> None:

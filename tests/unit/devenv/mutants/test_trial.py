@@ -38,7 +38,8 @@ def _results(folder: Path, *mutants: Mutant) -> dict[str, Result]:
     (checkout / "product.py").write_text(PRODUCT, encoding="utf-8")
     (checkout / "tests" / "test_product.py").write_text(TESTS, encoding="utf-8")
     (checkout / "pytest.ini").write_text("[pytest]\npythonpath = .\n", encoding="utf-8")
-    variables = {**os.environ, "PYTHONPATH": os.pathsep.join([str(checkout), str(ROOT / "devtools")])}
+    path = os.pathsep.join([str(checkout), str(ROOT / "devtools")])
+    variables = {**os.environ, "PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     told: list[Result] = []
     trial = Trial([Scratch.of(checkout)], {"unit": variables}, told.append)
     results = trial.all(trial.spread(mutants))
