@@ -1,15 +1,11 @@
 """What Spark does with each shape: which partitions the files of its commit lie in, or why it refuses the statement.
 
-Each shape finds its table in its first state, so that what it does depends on nothing that ran before. Also a program, for the
-second version of Spark, which lives in an environment of its own: shapes come in as lines of JSON, and answers go out.
-
-    python -m contract.shapes.carrying FOLDER < shapes > answers
+Each shape finds its table in its first state, so that what it does depends on nothing that ran before.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,8 +16,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from contract.harness.creation import create_table
-from contract.harness.session import activate, forget_tables, freezing_spark
-from contract.shapes.first_state import FirstState
+from contract.harness.first_state import FirstState
+from contract.harness.session import activate
 from contract.shapes.generator import Shape
 from contract.shapes.tables import TARGETS, events_build
 from contract.shapes.tables import Target as Table
@@ -79,7 +75,6 @@ def _create(spark: SparkSession, target: Table, place: Path) -> None:
 
 def carry_out(spark: SparkSession, folder: Path, shapes: Iterable[Shape]) -> Iterator[Done]:
     """Needs the tables of `build_tables` in the folder."""
-    forget_tables(spark)
     shared = spark.newSession()
     activate(spark)
     tables: dict[str, FirstState] = {}
@@ -150,16 +145,3 @@ def _done(name: str, refused: str | None, actions: Sequence[Mapping[str, Any]], 
 def _first_line(error: PySparkException | Py4JJavaError) -> str:
     text = str(error.java_exception) if isinstance(error, Py4JJavaError) else str(error)
     return next((line for line in text.splitlines() if line.strip()), type(error).__name__)[:300]
-
-
-def main(folder: Path) -> None:
-    shapes = [Shape.from_line(line) for line in sys.stdin]
-    with freezing_spark(folder / "freezes", folder / "warehouse") as spark:
-        build_tables(spark, folder)
-        for done in carry_out(spark, folder, shapes):
-            sys.stdout.write(done.as_line() + "\n")
-            sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))
