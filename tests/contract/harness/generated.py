@@ -20,6 +20,7 @@ from contract.harness.operations import DYNAMIC, T, merge, sql, write
 from contract.harness.rows import Row, Spec
 
 COMMITTED_SEED = 20261120
+SEED_OF_EACH_KIND = 20261119
 COMMITTED_PAIRS = 520
 DRAWN_WITH_FUNCTIONS = 1500
 DRAWS_OF_EACH_KIND = 3
@@ -311,9 +312,10 @@ def pairs_with_functions(number: int, chosen_seed: int) -> list[Row]:
     return [*apart, *[row for row in rows if row.partitions != "disjoint"][: len(apart) // 2]]
 
 
-def rows() -> list[Row]:
+def rows(version: str) -> list[Row]:
     """The pairs of the committed truth."""
-    return pairs(COMMITTED_PAIRS, COMMITTED_SEED)
+    of_each_kind = pairs_of_each_kind(SEED_OF_EACH_KIND) if version == "4.4.0" else []
+    return [*pairs(COMMITTED_PAIRS, COMMITTED_SEED), *of_each_kind]
 
 
 def rows_with_functions() -> list[Row]:

@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,10 @@ from pyspark.sql import SparkSession
 
 from contract.harness.creation import create_table
 from contract.harness.execute import changes_its_session, execute
+from contract.harness.first_state import FirstState, LostStateError
 from contract.harness.layouts import LAYOUTS, Layout
-from contract.harness.rows import Outcome, Row, Spec, Touched, placed
-from contract.harness.session import define_opaque
+from contract.harness.rows import FIRST_LOSES, SECOND_LOSES, Outcome, Row, Spec, Touched, placed
+from contract.harness.session import define_opaque, forget_tables
 from sluice_runner import failures
 
 LOSER = "loser"
@@ -62,6 +63,7 @@ class Track:
         self._folder = folder
         self._freezes = freezes
         self._bases: dict[str, Path] = {}
+        self._free: dict[str, list[FirstState]] = {}
         self._sessions: list[SparkSession] = []
         self._count = 0
         self._lock = threading.Lock()
@@ -72,18 +74,28 @@ class Track:
         """Rows of a query, for what only Spark can tell."""
         return [tuple(row) for row in self._spark.sql(text).collect()]
 
+    def forget_tables(self) -> None:
+        """Drops what Delta keeps of each table that races were run on."""
+        self._free.clear()
+        forget_tables(self._spark)
+
     def answer(self, row: Row) -> Row:
-        """Both orders of the two jobs, each on a fresh copy of the table."""
+        """Both orders of the two jobs, each on the table's first state."""
         before = row.before
         first_loses, second_touched = self.race(row.layout, row.first, row.second, before)
         second_loses, first_touched = self.race(row.layout, row.second, row.first, before)
-        outcomes = {"firstLoses": first_loses, "secondLoses": second_loses}
+        outcomes = {FIRST_LOSES: first_loses, SECOND_LOSES: second_loses}
         return row.answered(outcomes, (first_touched, second_touched))
 
     def answers(self, rows: Iterable[Row]) -> list[Row]:
         """Returns the answers to all rows, in their order."""
         with ThreadPoolExecutor(max_workers=LANES) as pool:
             return list(pool.map(self.answer, rows))
+
+    def outcome(self, row: Row, direction: str) -> Outcome:
+        """What becomes of the row's job that loses in this direction."""
+        jobs = (row.first, row.second) if direction == FIRST_LOSES else (row.second, row.first)
+        return self.race(row.layout, *jobs, row.before)[0]
 
     def race(
         self, layout: str, loser: Spec, winner: Spec, before: Spec | None = None
@@ -154,20 +166,34 @@ class Track:
             number = self._count
         folder = self._folder / f"race-{number}"
         folder.mkdir()
-        try:
-            if layout.exists:
-                shutil.copytree(self._base(layout.name, layout), folder / "table")
-            shutil.copytree(self._source(layout), folder / "source")
+        source = Layout(f"source-{abs(hash(layout.source))}", (), layout.source)
+        with ExitStack() as used:
+            used.callback(shutil.rmtree, folder)
+            table = used.enter_context(self._used(layout)) if layout.exists else folder / "table"
             yield (
                 number,
                 {
-                    "{table}": str(folder / "table"),
-                    "{source}": str(folder / "source"),
+                    "{table}": str(table),
+                    "{source}": str(used.enter_context(self._used(source))),
                     "{checkpoint}": str(folder / "checkpoint"),
                 },
             )
-        finally:
-            shutil.rmtree(folder)
+
+    @contextmanager
+    def _used(self, layout: Layout) -> Iterator[Path]:
+        """A table of this layout that no other race uses now, in its first state."""
+        with self._lock:
+            self._count += 1
+            place = self._folder / f"table-{self._count}"
+            free = self._free.setdefault(layout.name, [])
+            table = free.pop() if free else None
+        if table is None:
+            shutil.copytree(self._base(layout.name, layout), place)
+            table = FirstState(self._spark, place)
+        yield table.place
+        with suppress(LostStateError):
+            table.restore()
+            free.append(table)
 
     def _base(self, name: str, layout: Layout) -> Path:
         with self._lock:
@@ -190,10 +216,6 @@ class Track:
                     _claim_write_serializable(path)
                 self._bases[name] = path
             return self._bases[name]
-
-    def _source(self, layout: Layout) -> Path:
-        name = f"source-{abs(hash(layout.source))}"
-        return self._base(name, Layout(name, (), layout.source))
 
 
 def _until_held(losing: _Running, frozen: Path) -> bool:

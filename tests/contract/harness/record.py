@@ -71,7 +71,7 @@ def say(line: str) -> None:
 def questions(version: str, shard: str = "1/1", *, functions: bool = False) -> list[Row]:
     """All rows that are worth asking of this version, in the order of recording; or those with functions alone."""
     part, parts = (int(number) for number in shard.split("/"))
-    asked = generated.rows_with_functions() if functions else [*cells.rows(version), *generated.rows()]
+    asked = generated.rows_with_functions() if functions else [*cells.rows(version), *generated.rows(version)]
     drawn = sorted(asked, key=lambda row: _spread(row.id))
     first: dict[Kind, Row] = {}
     for row in drawn:
@@ -97,7 +97,7 @@ def arrange(file: Path) -> None:
 
 def _record(rows: Sequence[Row], out: Path, seconds: float, lanes: int) -> None:
     from contract.harness.race import Track  # noqa: PLC0415 - needs Spark
-    from contract.harness.session import forget_tables, freezing_spark  # noqa: PLC0415
+    from contract.harness.session import freezing_spark  # noqa: PLC0415
 
     deadline = time.monotonic() + seconds
     with tempfile.TemporaryDirectory(prefix="sluice-truth-") as temporary:
@@ -124,7 +124,7 @@ def _record(rows: Sequence[Row], out: Path, seconds: float, lanes: int) -> None:
                     lines.write(work_done.result().as_line() + "\n")
                     lines.flush()
                     recorded += 1
-                forget_tables(spark)
+                track.forget_tables()
                 spent = time.monotonic() - began
                 say(f"{recorded} of {len(rows)} in {spent:.0f} s, {recorded / spent:.2f}/s")
 

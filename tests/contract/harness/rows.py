@@ -13,6 +13,9 @@ from typing import Any
 
 Spec = Mapping[str, Any]
 
+FIRST_LOSES, SECOND_LOSES = "firstLoses", "secondLoses"
+DIRECTIONS = (FIRST_LOSES, SECOND_LOSES)
+
 PLACES = {"{table}": "/lake/table", "{source}": "/lake/source", "{checkpoint}": "/lake/checkpoints"}
 """What readers of the truth see where the recorder had folders of its own."""
 
