@@ -71,7 +71,8 @@ class Claim:
 def _hold_against(asked: Asked, delta: str, setting: Setting, *, count: int) -> str:
     random = Random(setting.seed)  # noqa: S311 - generated tests
     made = rows(random, 150)
-    claims = _claims(Drawing(random, newer=delta == "4.4.0").conditions(count), made, setting)
+    drawn = Drawing(random, newer=delta == "4.4.0").conditions(count)
+    claims = _claims(drawn, made, setting)
     texts = [row.texts for row in made]
     casts = {name: cast(name) for name in TYPES}
     # With ANSI conditions fail on rows for which nothing is claimed.

@@ -7,7 +7,7 @@ import pytest
 from sqlglot import exp
 
 from contract.harness.tables import Asked
-from contract.predicates.answers import Answers, Ask
+from contract.predicates.answers import Answers, Ask, share
 from contract.predicates.terms import COLUMNS, doubtful_terms, rows, terms
 from sluice.predicates import Column, PredicateError, Table
 from sluice.predicates.columns import Kind
@@ -37,8 +37,12 @@ def test_each_function_is_held_against_spark() -> None:
 
 @pytest.mark.timeout(600)
 def test_what_is_known_of_a_value_is_what_spark_gives(asked: Asked, delta: str) -> None:
-    """Each Spark in its own default mode."""
-    _hold_against(asked, delta, Setting(delta == "4.4.0", "America/New_York"))
+    """Each Spark in its own default mode, with all terms, and with its share of the doubtful ones that both know."""
+    newer = delta == "4.4.0"
+    common = doubtful_terms(newer=False)
+    own = [text for text in doubtful_terms(newer=newer) if text not in common]
+    setting = Setting(newer, "America/New_York")
+    _hold_against(asked, setting, terms(), [*share(common, delta), *own])
 
 
 @pytest.mark.long(minutes=2)
@@ -58,11 +62,10 @@ def test_what_is_known_of_a_value_is_what_spark_gives(asked: Asked, delta: str) 
 def test_what_is_known_of_a_value_is_what_spark_gives_in_other_zones(
     asked: Asked, delta: str, setting: Setting
 ) -> None:
-    _hold_against(asked, delta, setting)
+    _hold_against(asked, setting, terms(), doubtful_terms(newer=delta == "4.4.0"))
 
 
-def _hold_against(asked: Asked, delta: str, setting: Setting) -> None:
-    must, may = terms(), doubtful_terms(newer=delta == "4.4.0")
+def _hold_against(asked: Asked, setting: Setting, must: list[str], may: list[str]) -> None:
     columns = {text: _column(text, setting.time_zone) for text in (*must, *may)}
     not_understood = [text for text in must if columns[text] is None]
     assert not_understood == []

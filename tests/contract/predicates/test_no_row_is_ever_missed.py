@@ -115,7 +115,7 @@ def judge(spark: RealSpark, setting: Setting, generated: list[Condition]) -> tup
     plain = [condition for condition in generated if condition.plain]
     others = [condition for condition in generated if not condition.plain]
     answers = spark.matching([condition.text for condition in plain])
-    answers += spark.matching([condition.text for condition in others], a_job=8)
+    answers += spark.matching([condition.text for condition in others])
     for condition, matching in zip(plain + others, answers, strict=True):
         if matching is None:
             assert not condition.plain, f"Spark refuses {condition.text}"

@@ -8,6 +8,7 @@ from uuid import uuid4
 import pytest
 
 from contract.harness.tables import Asked, Question
+from contract.predicates.answers import share
 from contract.predicates.spellings import COLUMNS, rows, some_spellings, spellings
 from sluice.predicates import Session, Table, compiled, parse
 
@@ -29,9 +30,10 @@ class Setting:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("setting", [Setting(False, "America/Sao_Paulo")], ids=str)
 def test_a_comparison_holds_for_the_rows_that_spark_says(
-    asked: Asked, setting: Setting, capsys: pytest.CaptureFixture[str]
+    asked: Asked, delta: str, setting: Setting, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    report = _hold_against(asked, setting, some_spellings(Random(7), 300))  # noqa: S311 - generated tests
+    drawn = some_spellings(Random(7), 300)  # noqa: S311 - generated tests
+    report = _hold_against(asked, setting, share(drawn, delta))
     with capsys.disabled():
         print(report)
 
