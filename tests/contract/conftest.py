@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from contract.harness.older_spark import OlderSpark, older_spark
 from contract.harness.race import Track
 from contract.harness.session import freezing_spark
-from contract.harness.tables import Asked, in_the_other_spark, in_this_spark
+from contract.harness.tables import Asked, in_this_spark
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,12 @@ def asked_of_the_newer(freezing: FreezingSpark, tmp_path_factory: pytest.TempPat
 
 
 @pytest.fixture(scope="session")
-def asked_of_the_older(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
-    with in_the_other_spark(tmp_path_factory.mktemp("asked")) as ask:
-        yield ask
+def asked_of_the_older(older: OlderSpark) -> Asked:
+    return older.asked
+
+
+@pytest.fixture(scope="session")
+def older(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OlderSpark]:
+    long = request.config.getoption("--long", default=False)
+    with older_spark(tmp_path_factory.mktemp("asked"), long=long) as spark:
+        yield spark

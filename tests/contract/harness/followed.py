@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from itertools import count
+from dataclasses import dataclass
 from typing import Any
 
 from contract.harness.tables import Answer, Asked, Question
@@ -19,7 +18,6 @@ from sluice.tables.look import TableState
 COLUMNS = {"id": "bigint", "k": "int", "st": "struct<a: int, b: int>", "p": "int"}
 EMPTY = "CREATE TABLE {table} (id BIGINT, k INT, st STRUCT<a: INT, b: INT>, p INT) USING delta"
 PARTITIONED = f"{EMPTY} PARTITIONED BY (p)"
-_NUMBERS = count(1)
 
 
 @dataclass
@@ -27,18 +25,16 @@ class Followed:
     asked: Asked
     delta: str
     answer: Answer
-    name: str = field(default_factory=lambda: f"followed-{next(_NUMBERS)}")
+    name: str
 
     @classmethod
     def made(cls, asked: Asked, delta: str, *statements: str) -> Followed:
-        """A copy of what the statements make, which is made once."""
+        """The table that the statements make: it is made once, and then finds its first state again."""
         name = f"of-{abs(hash(statements))}"
         if not (asked.folder / name).exists():
             built = asked(Question(name, statements=statements))
             assert built.refused is None, built.refused
-        table = cls(asked, delta, Answer(None))
-        table.answer = asked(Question(table.name, copied_from=name))
-        return table
+        return cls(asked, delta, asked(Question(name, restored=True)), name)
 
     @property
     def path(self) -> str:

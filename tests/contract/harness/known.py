@@ -58,10 +58,14 @@ def write_down_of_this_spark(folder: str) -> None:
     with tempfile.TemporaryDirectory(prefix="sluice-known-") as temporary:
         work = Path(temporary)
         with freezing_spark(work / "freezes", work / "warehouse") as spark:
-            version = ".".join(spark.version.split(".")[:2])
-            for name, lines in (("settings", _settings(spark)), ("functions", _functions(spark))):
-                text = "".join(f"{line}\n" for line in sorted(set(lines)))
-                (Path(folder) / f"{name}-{version}.tsv").write_text(text, encoding="utf-8")
+            write_down_of(spark, Path(folder))
+
+
+def write_down_of(spark: Any, folder: Path) -> None:
+    version = ".".join(spark.version.split(".")[:2])
+    for name, lines in (("settings", _settings(spark)), ("functions", _functions(spark))):
+        text = "".join(f"{line}\n" for line in sorted(set(lines)))
+        (folder / f"{name}-{version}.tsv").write_text(text, encoding="utf-8")
 
 
 def _settings(spark: Any) -> Iterator[str]:

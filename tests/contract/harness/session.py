@@ -57,7 +57,12 @@ def freezing_spark(freezes: Path, warehouse: Path) -> Iterator[SparkSession]:
         "spark.sql.ui.explainMode": "simple",
         "spark.sql.maxPlanStringLength": "0",
         "spark.sql.debug.maxToStringFields": "1",
+        # Without these Spark 4 walks the stack for each expression that Delta makes, and keeps figures for a page that is off.
+        "spark.sql.dataFrameQueryContext.enabled": "false",
+        "spark.ui.liveUpdate.period": "-1",
         "spark.sql.streaming.stopTimeout": "30s",
+        # A stream at rest lists its source this often: every 10 ms would keep a core busy.
+        "spark.sql.streaming.pollingDelay": "500ms",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": "2g",

@@ -1,27 +1,24 @@
-"""Real tables that are asked one statement after another, in the Spark of this process or in that of the other version, which
-lives in an environment of its own: there this is a program, and questions come in and answers go out as lines of JSON.
-
-    python -m contract.harness.tables FOLDER < questions > answers
-"""
+"""Real tables that are asked one statement after another, in the Spark of this process."""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+
+from contract.harness.first_state import FirstState
+from contract.harness.session import activate
 
 LOG = "_delta_log"
-_COMPILED_QUICKLY = "-XX:TieredStopAtLevel=1"
-"""Better code would be done when the last question is."""
+_SETS = ("reader_features", "writer_features")
 
 
 @dataclass(frozen=True)
@@ -29,8 +26,8 @@ class Question:
     """Steps of one table, in this order."""
 
     table: str
-    copied_from: str | None = None
-    """The table that it is a copy of, before anything else."""
+    restored: bool = False
+    """The table finds the state again that it had when this was first asked of it, before anything else."""
     loose_file: str | None = None
     """A file that no version names, as a writer has it before its commit."""
     aged_hours: float | None = None
@@ -57,91 +54,57 @@ class Answer:
     files: tuple[str, ...] = ()
     """All that lie in its folder, whether a version names them or not."""
 
+    def as_json(self) -> Mapping[str, Any]:
+        return asdict(self) | {name: sorted(getattr(self, name)) for name in _SETS}
+
+    @staticmethod
+    def of(given: Mapping[str, Any]) -> Answer:
+        return Answer(
+            **{
+                **given,
+                **{name: frozenset(given[name]) for name in _SETS},
+                **{name: tuple(map(tuple, given[name])) for name in ("commits", "cluster_by")},
+                **{name: tuple(given[name]) for name in ("partition_by", "columns", "files")},
+            }
+        )
+
 
 @dataclass(frozen=True)
 class Asked:
     folder: Path
     """Where its tables lie, each in a folder of its name."""
     ask: Callable[[Question], Answer]
+    analyze: Callable[[Sequence[str], Sequence[str]], Sequence[str | None]]
+    """For each query, in a session that was told these statements, why Spark refuses it before it runs."""
 
     def __call__(self, question: Question) -> Answer:
         return self.ask(question)
 
 
 def in_this_spark(spark: Any, folder: Path) -> Asked:
-    return Asked(folder, lambda question: _answer(spark, folder, question))
-
-
-@contextmanager
-def in_the_other_spark(folder: Path) -> Iterator[Asked]:
-    python, jars = os.environ.get("SLUICE_SPARK35_PYTHON"), os.environ.get("SLUICE_SPARK35_JARS")
-    assert python, "SLUICE_SPARK35_PYTHON names no Python: run this by ./dev test or ./dev run"
-    assert jars, "SLUICE_SPARK35_JARS names no jars: run this by ./dev test or ./dev run"
-    environment = {**os.environ, "SLUICE_SPARK_JARS": jars, "PYSPARK_PYTHON": python}
-    environment["JAVA_TOOL_OPTIONS"] = _COMPILED_QUICKLY
-    environment.pop("SPARK_HOME", None)
-    with subprocess.Popen(
-        [python, "-m", "contract.harness.tables", str(folder)],
-        env=environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        asked, told = process.stdin, process.stdout
-
-        def ask(question: Question) -> Answer:
-            asked.write(f"{json.dumps(asdict(question))}\n")
-            asked.flush()
-            return _read(told.readline())
-
-        yield Asked(folder, ask)
-        asked.close()
-        assert process.wait(60) == 0
-
-
-def _read(line: str) -> Answer:
-    given = json.loads(line)
-    return Answer(
-        **{
-            **given,
-            **{name: frozenset(given[name]) for name in _SETS},
-            **{name: tuple(map(tuple, given[name])) for name in ("commits", "cluster_by")},
-            **{name: tuple(given[name]) for name in ("partition_by", "columns", "files")},
-        }
+    first_states: dict[str, FirstState] = {}
+    return Asked(
+        folder,
+        lambda question: _answer(spark, folder, question, first_states),
+        lambda statements, queries: _analyzed(spark, statements, queries),
     )
 
 
-def _written(answer: Answer) -> str:
-    return json.dumps(asdict(answer) | {name: sorted(getattr(answer, name)) for name in _SETS})
+def _analyzed(spark: Any, statements: Sequence[str], queries: Sequence[str]) -> list[str | None]:
+    session = spark.newSession()
+    activate(session)
+    for statement in statements:
+        session.sql(statement)
+    return [_why_refused(session, [query]) for query in queries]
 
 
-_SETS = ("reader_features", "writer_features")
-
-
-def main(folder: Path) -> None:
-    from contract.harness.session import freezing_spark  # noqa: PLC0415 - needs Spark
-
-    with _answers() as answers, freezing_spark(folder / "freezes", folder / "warehouse") as spark:
-        ask = in_this_spark(spark, folder)
-        for line in sys.stdin:
-            answers.write(f"{_written(ask(Question(**json.loads(line))))}\n")
-            answers.flush()
-
-
-@contextmanager
-def _answers() -> Iterator[IO[str]]:
-    """Where answers go alone: VACUUM itself writes to the standard output, which goes where errors go."""
-    with os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8") as answers:
-        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-        yield answers
-
-
-def _answer(spark: Any, folder: Path, question: Question) -> Answer:
+def _answer(spark: Any, folder: Path, question: Question, first_states: dict[str, FirstState]) -> Answer:
     table = folder / question.table
-    if question.copied_from is not None:
-        shutil.copytree(folder / question.copied_from, table)
+    if question.restored:
+        if question.table in first_states:
+            first_states[question.table].restore()
+        else:
+            first_states[question.table] = FirstState(spark, table)
     if question.loose_file is not None:
         (table / question.loose_file).write_bytes(b"")
     if question.aged_hours is not None:
@@ -152,16 +115,18 @@ def _answer(spark: Any, folder: Path, question: Question) -> Answer:
 
 
 def _refused(spark: Any, table: Path, statements: Sequence[str]) -> str | None:
-    from py4j.protocol import Py4JJavaError  # noqa: PLC0415
-    from pyspark.errors import PySparkException  # noqa: PLC0415
-
-    from contract.harness.session import activate  # noqa: PLC0415
-
     session = spark.newSession()
     activate(session)
+    return _why_refused(
+        session, [statement.replace("{table}", f"delta.`{table}`") for statement in statements]
+    )
+
+
+def _why_refused(session: Any, statements: Sequence[str]) -> str | None:
+    """Why the first of the statements that fails does."""
     try:
         for statement in statements:
-            session.sql(statement.replace("{table}", f"delta.`{table}`"))
+            session.sql(statement)
     except (PySparkException, Py4JJavaError) as error:
         return _first_line(error)
     return None
@@ -218,7 +183,3 @@ def _data_files(table: Path) -> tuple[str, ...]:
             if LOG not in file.relative_to(table).parts
         )
     )
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))
