@@ -1,4 +1,4 @@
-"""Go's sources and objects stay while something is left to compile, and go with the last of it."""
+"""Go's sources and objects stay while something is left to compile, and a file of tests is left out of the API server."""
 
 from pathlib import Path
 
@@ -8,9 +8,9 @@ from devenv import kubernetes_binaries
 from devenv.cache import Cache
 from devenv.errors import DevError
 from devenv.golang import caches_in, environment
-from devenv.kubernetes_binaries import APISERVER, MODULES, Build, ensure, pinned
+from devenv.kubernetes_binaries import APISERVER, MODULES, Build, copy_without, ensure, pinned
 
-BUILDS = (Build("first", "etcd", ("example.org/first",)), Build("second", "etcd", ("example.org/second",)))
+BUILDS = (Build("first", "helm", ("example.org/first",)), Build("second", "helm", ("example.org/second",)))
 
 
 @pytest.fixture
@@ -66,3 +66,40 @@ def test_a_program_of_ours_is_compiled_again_when_its_code_changes(
     before = build.key()
     code.write_text("package main\n\nfunc main() {}")
     assert build.key() != before
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> Path:
+    folder = tmp_path / "module"
+    folder.mkdir()
+    (folder / "go.mod").write_text(
+        "module m\n\nreplace (\n\texample.org/a => example.org/a v1.2.3\n\texample.org/ab => example.org/ab v1.2.3\n)\n"
+    )
+    (folder / "go.sum").write_text("example.org/a v1.2.3 h1:x\n")
+    return folder
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Path:
+    folder = tmp_path / "sources"
+    (folder / "p").mkdir(parents=True)
+    for name in ("kept.go", "helper.go"):
+        (folder / "p" / name).write_text("package p\n")
+    return folder
+
+
+def test_a_module_is_read_from_a_copy_without_the_file(tmp_path: Path, module: Path, sources: Path) -> None:
+    folder = tmp_path / "with a space" / "copy"
+    copy_without("p/helper.go", "example.org/a", sources, module, folder)
+    assert [file.name for file in (folder / "sources" / "p").iterdir()] == ["kept.go"]
+    assert (sources / "p" / "helper.go").exists()
+    read = (folder / "go.mod").read_text()
+    assert f'\texample.org/a => "{folder}/sources"\n' in read
+    assert "\texample.org/ab => example.org/ab v1.2.3\n" in read
+    assert (folder / "go.sum").read_text() == (module / "go.sum").read_text()
+
+
+def test_a_module_that_is_not_replaced_is_an_error(tmp_path: Path, module: Path, sources: Path) -> None:
+    with pytest.raises(DevError, match=r"does not replace example\.org/b"):
+        copy_without("p/helper.go", "example.org/b", sources, module, tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()
