@@ -106,7 +106,7 @@ def _build(cache: Cache, name: str, folder: Path) -> None:
             folder,
         ]
         run(venv, log, failure=failure, environment=environment)
-        sync: list[Argument] = [uv, "pip", "sync", "--quiet", "--require-hashes", "--compile-bytecode"]
+        sync: list[Argument] = [uv, "pip", "sync", "--quiet", "--require-hashes"]
         fetch(
             [*sync, "--python", folder / "bin" / "python", lock_of(name)],
             log,
