@@ -1,6 +1,7 @@
 """What each kind of work needs, put together."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,10 +35,10 @@ def cache() -> Cache:
 
 def ensure_control_plane_tools(store: Cache) -> ControlPlaneTools:
     """The programs of a Kubernetes API without controllers: what the demo waits for, so no other is compiled for it."""
-    redis_server = ensure_redis_server(store)
-    return ControlPlaneTools(
-        etcd=_compiled(store, ETCD), kube_apiserver=_compiled(store, APISERVER), redis_server=redis_server
-    )
+    with ThreadPoolExecutor(max_workers=1) as beside:
+        redis_server = beside.submit(ensure_redis_server, store)
+        etcd, kube_apiserver = _compiled(store, ETCD), _compiled(store, APISERVER)
+        return ControlPlaneTools(etcd, kube_apiserver, redis_server.result())
 
 
 def ensure_stack_tools(store: Cache) -> StackTools:
