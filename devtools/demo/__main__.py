@@ -22,7 +22,7 @@ from demo.cluster import Cluster, DemoError, kubeconfig_of
 from demo.comparison import Run, Way, document, with_sluice
 from demo.dangers import dangers
 from demo.plain import PlainJob, PlainState
-from demo.scenario import DemoJob, Scenario, scenario
+from demo.scenario import DemoJob, Scenario, create_tables, scenario
 from demo.services import runtime, services
 from demo.view import View, comparison
 from devenv.errors import DevError
@@ -100,14 +100,14 @@ def _run(
     plan = scenario(folder / "lake", options.jobs)
     if options.context:  # a stack of ./dev has them
         cluster.install_crds()
-    for service in services(folder, cluster, options.redis_url, options.redis_server):
+    started = services(folder, cluster, options.redis_url, options.redis_server)
+    for service in started:
         stack.callback(service.stop)
-        service.start()
+        service.launch()
+    create_tables(plan)
+    for service in started:
+        service.wait_ready()
     console.print(f"operator and local engine run; tables in {folder / 'lake'}")
-    _apply(cluster, [plan.setup])
-    with View(console) as view:
-        _follow(cluster, view, [plan.setup])
-    _check_setup(cluster, plan)
     plain = _without_sluice(console, cluster, folder, options) if options.plain else None
     applied = time.time()
     sluice = _with_sluice(console, cluster, plan)
@@ -205,12 +205,6 @@ def _wait_until(deadline: float) -> None:
     if time.monotonic() > deadline:
         raise DemoError("not every job has ended in time")
     time.sleep(0.5)
-
-
-def _check_setup(cluster: Cluster, plan: Scenario) -> None:
-    problems = _problems({plan.setup.name: cluster.jobs()[plan.setup.name]["status"]}, [plan.setup])
-    for name, problem in problems.items():
-        raise DemoError(f"{name} {problem}")
 
 
 def _problems(statuses: Mapping[str, Json], expected: Iterable[DemoJob]) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """The cluster as the demo uses it: what a person would do with kubectl."""
 
+import http
 import json
 import subprocess
 from base64 import b64decode
@@ -59,6 +60,16 @@ class Cluster:
             name = application["metadata"]["name"]
             found[name] = PlainState(application, pods.get(driver_pod_name(name), {}))
         return found
+
+    def has_leader(self, deployment: str) -> bool:
+        """Whether an operator of this installation leads."""
+        lease = f"/apis/coordination.k8s.io/v1/namespaces/{self.namespace}/leases/{names.leader_lease(deployment)}"
+        try:
+            return bool(self._call("GET", lease)["spec"].get("holderIdentity"))
+        except RefusedError as refusal:
+            if refusal.status != http.HTTPStatus.NOT_FOUND:
+                raise
+            return False
 
     def install_crds(self) -> None:
         install_crds(self._call, crd_files())

@@ -13,6 +13,7 @@ from devenv.project import ROOT
 from devenv.service import Service
 from sluice.api.base import Json
 
+DEPLOYMENT = "sluice-demo"
 LEAST_DRIVERS = 4
 # For 400 rows: by default Spark and Delta cut them into hundreds of tasks, and report each of them.
 FOR_SMALL_TABLES = {
@@ -59,7 +60,9 @@ def services(folder: Path, cluster: Cluster, redis_url: str | None, redis_server
     return [
         *started,
         Service("local engine", engine, folder / "engine.log", lambda: True),
-        Service("operator", operator, folder / "operator.log", lambda: True),
+        Service(
+            "operator", operator, folder / "operator.log", lambda: cluster.has_leader(DEPLOYMENT), pause=0.2
+        ),
     ]
 
 
@@ -74,7 +77,7 @@ def _operator_config(cluster: Cluster, redis_url: str, account: Mapping[str, str
     driver: Json = {"spec": {"containers": [{"name": "spark-kubernetes-driver", "env": env}]}} if env else {}
     runner = f"local://{ROOT / 'spark-images' / 'runner' / 'run.py'}"
     return {
-        "deployment": "sluice-demo",
+        "deployment": DEPLOYMENT,
         "namespace": cluster.namespace,
         "watchNamespaces": [cluster.namespace],
         "redisUrl": redis_url,

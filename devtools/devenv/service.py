@@ -30,12 +30,14 @@ class Service:
         ready: Callable[[], bool],
         *,
         outlives_us: bool = False,
+        pause: float = PAUSE,
     ) -> None:
         self.name = name
         self.arguments = [str(argument) for argument in arguments]
         self.log = log
         self.ready = ready
         self.outlives_us = outlives_us
+        self.pause = pause
         self.process: ProcessId | None = None
         self._child: subprocess.Popen[bytes] | None = None
 
@@ -56,7 +58,7 @@ class Service:
             return spawn(self.arguments, output, own_session=True, outlives_us=self.outlives_us)
 
     def wait_ready(self) -> None:
-        came = wait_until(lambda: not self.alive or self.ready(), READY_SECONDS, PAUSE)
+        came = wait_until(lambda: not self.alive or self.ready(), READY_SECONDS, self.pause)
         if not came or not self.alive:
             state = f"wasn't ready after {READY_SECONDS:.0f} s" if self.alive else "ended while starting"
             raise DevError(f"{self.name} {state}; the end of its log {self.log}:\n{last_lines(self.log)}")
