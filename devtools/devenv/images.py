@@ -182,6 +182,17 @@ def compressed(archive: Path) -> int:
     return size
 
 
+def ensure_compressed_size(cache: Cache, recipe: Recipe) -> int:
+    """How large the image is when compressed, counted once: that takes twenty seconds, and the content decides it."""
+    archive = ensure_image(cache, recipe).archive
+
+    def count(folder: Path) -> None:
+        (folder / "bytes").write_text(str(compressed(archive)), encoding="utf-8")
+
+    folder = cache.ensure(f"{recipe.name}-image-size", key(recipe), count)
+    return int((folder / "bytes").read_text(encoding="utf-8"))
+
+
 def _lay_out(files: Mapping[str, Path], folder: Path) -> None:
     for target, source in files.items():
         copy = folder / target

@@ -26,7 +26,7 @@ from deltalake.schema import Field, PrimitiveType, Schema
 from cluster.cluster import Cluster
 from cluster.layout import API_ADDRESS, API_PORT
 from devenv.errors import NotOnThisMachineError
-from devenv.images import SPARK, Image, ensure_image
+from devenv.images import ENGINE, OPERATOR, REDIS, SPARK, Image, ensure_image, ensure_images
 from devenv.project import ROOT
 from devenv.toolchain import cache
 from integration import evidence
@@ -161,6 +161,15 @@ def cluster(image: Image, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     with cluster:
         cluster.up(image)
         yield cluster
+
+
+@pytest.fixture(scope="session")
+def images(cluster: Cluster, image: Image) -> dict[str, Image]:
+    """What each run needs, loaded."""
+    others = ensure_images(cache(), (OPERATOR, REDIS, ENGINE))
+    for other in others.values():
+        cluster.load(other.archive)
+    return {SPARK.name: image, **others}
 
 
 @pytest.fixture(scope="session")

@@ -25,6 +25,21 @@ NEXT_COLUMN = "RunKey"
 NAMESPACE = "team"
 INSTANCE = f"app.kubernetes.io/instance={RELEASE}"
 ENDED = ("Succeeded", "Failed", "Skipped")
+GATED = """
+import pathlib
+import time
+
+from pyspark.sql import SparkSession
+
+from sluice_runner import attempt
+
+gate = pathlib.Path("/lake/gate")
+spark = SparkSession.builder.getOrCreate()
+with attempt(spark) as run:
+    while not gate.exists():
+        time.sleep(0.1)
+    run.once("delete", lambda: spark.sql("DELETE FROM delta.`/lake/orders` WHERE id = 8"))
+"""
 JOB_SECONDS = 600
 
 
@@ -109,6 +124,36 @@ def job(name: str, sql: str) -> Json:
         "metadata": {"name": name, "namespace": NAMESPACE},
         "spec": {"sql": sql},
     }
+
+
+def gated_job(name: str, image: str, spark_conf: dict[str, str], lake: Path) -> Json:
+    """A job whose driver waits for the file `gate` in the lake's folder, then deletes from the table of orders."""
+    (lake / "gated.py").write_text(GATED, encoding="utf-8")
+    template = {
+        "type": "Python",
+        "mode": "cluster",
+        "sparkVersion": "4.2.0",
+        "image": image,
+        "imagePullPolicy": "Never",
+        "mainApplicationFile": "local:///lake/gated.py",
+        "sparkConf": spark_conf,
+        "driver": {"cores": 1, "memory": "1g", "serviceAccount": "spark", "template": _pod("driver")},
+        "executor": {"instances": 1, "cores": 1, "memory": "1g", "template": _pod("executor")},
+    }
+    spec = {
+        "application": {"engine": "kubeflow", "template": template},
+        "runtime": {"deltaVersion": "4.4.0"},
+        "footprint": [{"table": {"path": "/lake/orders"}, "operation": "Delete"}],
+    }
+    return job(name, "") | {"spec": spec}
+
+
+def _pod(role: str) -> Json:
+    """The pod's template as jobs of Sluice's own runner have it by the chart and by docs/install.md."""
+    files = (CHART / "values.yaml", EXAMPLES / "values.yaml")
+    runtimes = [yaml.safe_load(file.read_text(encoding="utf-8"))["runtimes"]["default"] for file in files]
+    specs = [runtime[f"{role}Pod"]["spec"] for runtime in runtimes]
+    return {"spec": specs[0] | specs[1]}
 
 
 def volume(name: str, claim: str, folder: Path) -> Json:

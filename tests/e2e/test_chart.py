@@ -15,8 +15,7 @@ from arro3.core import Array, DataType, Table
 from deltalake import DeltaTable, QueryBuilder, write_deltalake
 
 from cluster.cluster import Cluster
-from devenv.images import ENGINE, OPERATOR, REDIS, Image, ensure_images
-from devenv.toolchain import cache
+from devenv.images import Image
 from documentation import ROOT, commands_run_by
 from e2e.conftest import CRDS, REAL_OPERATOR
 from e2e.installed import (
@@ -27,6 +26,7 @@ from e2e.installed import (
     NEXT_COLUMN,
     RELEASE,
     Team,
+    gated_job,
     job,
     next_chart,
     values,
@@ -54,15 +54,6 @@ def documented(beginning: str) -> str:
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("volumes")
-
-
-@pytest.fixture(scope="module")
-def images(cluster: Cluster) -> Mapping[str, Image]:
-    """All but the Spark image, loaded."""
-    made = ensure_images(cache(), (OPERATOR, REDIS, ENGINE))
-    for one in made.values():
-        cluster.load(one.archive)
-    return made
 
 
 @pytest.fixture(scope="module")
@@ -147,15 +138,6 @@ def test_from_install_to_the_first_jobs_as_the_docs_say(
         sys.stdout.write(installed.types(documented("kubectl -n team get deltawritejobs")))
 
 
-def test_a_job_that_is_deleted_while_it_runs_leaves_nothing_and_holds_nobody(installed: Team) -> None:
-    installed.apply(_slow("deleted"))
-    installed.until("deleted", "Running")
-    installed.kubectl("delete", "deltawritejob", "deleted", "--wait=false")
-    _nothing_holds(installed)
-    installed.apply(job("after-deleted", "DELETE FROM delta.`/lake/orders` WHERE id = 8"))
-    installed.succeeds("after-deleted")
-
-
 def test_a_stream_pauses_for_a_change_of_its_table_goes_on_from_its_checkpoint_and_is_deleted(
     installed: Team, lake: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -194,29 +176,49 @@ def test_a_stream_pauses_for_a_change_of_its_table_goes_on_from_its_checkpoint_a
     assert _rows(written) == list(range(10))
 
 
+@pytest.fixture(scope="module")
+def gate(installed: Team, image: Image, spark_conf: dict[str, str], lake: Path) -> Iterator[Path]:
+    """The file that the driver of the job `survives` waits for, once it runs: it lives as long as tests want it to."""
+    installed.apply(gated_job("survives", image.name, spark_conf, lake / "lake"))
+    installed.until("survives", "Running")
+    file = lake / "lake" / "gate"
+    yield file
+    file.touch()
+
+
+def test_a_job_that_is_deleted_while_it_runs_leaves_nothing_and_holds_nobody(
+    installed: Team, request: pytest.FixtureRequest
+) -> None:
+    installed.apply(_slow("deleted"))
+    installed.until("deleted", "Running")
+    installed.kubectl("delete", "deltawritejob", "deleted", "--wait=false")
+    _nothing_holds(installed)
+    request.getfixturevalue("gate")  # its job deletes from the same table, and runs
+
+
+@pytest.mark.usefixtures("gate")
 def test_a_job_runs_on_through_an_upgrade_and_a_rollback_with_other_definitions(
     installed: Team, tmp_path: Path
 ) -> None:
-    installed.apply(_slow("survives"))
-    installed.until("survives", "Running")
     following = str(next_chart(tmp_path))
     installed.helm("upgrade", RELEASE, following, "--reset-then-reuse-values", "--wait", "--timeout=300s")
     assert NEXT_COLUMN in _columns(installed)
     installed.helm("rollback", RELEASE, "--wait", "--timeout=300s")
     assert NEXT_COLUMN not in _columns(installed)
     installed.types(documented("helm upgrade sluice"))
-    done = installed.succeeds("survives")
-    assert len(done["status"]["attempts"]) == 1
+    survives = installed.job("survives")["status"]
+    assert (survives["phase"], len(survives["attempts"])) == ("Running", 1)
 
 
-def test_an_uninstall_is_refused_while_a_driver_lives_and_leaves_nothing_afterwards(installed: Team) -> None:
-    installed.apply(_slow("last"))
-    installed.until("last", "Running")
+def test_an_uninstall_is_refused_while_a_driver_lives_and_leaves_nothing_afterwards(
+    installed: Team, gate: Path
+) -> None:
     refused = installed.cluster.helm("-n", NAMESPACE, "uninstall", RELEASE, "--timeout=300s")
     assert refused.returncode != 0
     why = installed.kubectl("logs", f"job/{RELEASE}-may-go")
     assert f"has the finalizer {names.FINALIZER_LEASE}" in why or "have the finalizer" in why
-    installed.succeeds("last")
+    gate.touch()
+    assert len(installed.succeeds("survives")["status"]["attempts"]) == 1
     _nothing_holds(installed)
     installed.types(documented("helm uninstall sluice"))
     left = installed.kubectl(
@@ -237,7 +239,7 @@ def test_an_uninstall_is_refused_while_a_driver_lives_and_leaves_nothing_afterwa
         ).stdout
     )
     assert f"{NAMESPACE}.{RELEASE}" not in claims.get("data", {})
-    assert installed.phase("last") == "Succeeded"
+    assert installed.phase("survives") == "Succeeded"
     installed.types(documented("kubectl delete crd"))
     assert installed.cluster.kubectl("get", "deltawritejobs", "-A").returncode != 0
 

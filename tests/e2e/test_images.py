@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from cluster.cluster import Cluster
 from devenv.images import (
     ENGINE,
     OPERATOR,
@@ -18,12 +17,13 @@ from devenv.images import (
     SPARK35,
     Image,
     Recipe,
-    compressed,
+    ensure_compressed_size,
     ensure_image,
     megabytes,
     spark_image,
 )
 from devenv.toolchain import cache
+from e2e.conftest import BRIEF_JVM
 from sluice.api.base import Json
 
 pytestmark = pytest.mark.timeout(900)
@@ -44,6 +44,7 @@ DELTA = (
     *("--conf", "spark.sql.catalog.spark_catalog=org.apache.spark.sql.delta.catalog.DeltaCatalog"),
     *("--conf", "spark.delta.logStore.file.impl=dev.sluice.delta.LinkLogStore"),
     *("--conf", "spark.ui.enabled=false"),
+    *("--driver-java-options", f"'{BRIEF_JVM}'"),
 )
 WRITING = """
 import pwd, os, sys
@@ -122,15 +123,6 @@ GOOGLES = "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem"
 
 
 @pytest.fixture(scope="module")
-def images(cluster: Cluster) -> dict[str, Image]:
-    """All but the Spark image, which the cluster has already, are loaded."""
-    found = {recipe.name: ensure_image(cache(), recipe) for recipe in (SPARK, OPERATOR, REDIS, ENGINE)}
-    for recipe in (OPERATOR, REDIS, ENGINE):
-        cluster.load(found[recipe.name].archive)
-    return found
-
-
-@pytest.fixture(scope="module")
 def run(kubernetes: Any, images: dict[str, Image]) -> Iterator[Run]:
     """Runs a command in a pod to its end; what it printed."""
     kubernetes.apply(
@@ -182,12 +174,10 @@ def run(kubernetes: Any, images: dict[str, Image]) -> Iterator[Run]:
             "--for=jsonpath={.status.containerStatuses[0].state.terminated}",
         )
         logs = kubectl("logs", f"--namespace={NAMESPACE}", name)
+        pod = json.loads(kubectl("get", "pod", f"--namespace={NAMESPACE}", name, "-o", "json").stdout)
         # The pod's phase follows later.
-        code = "jsonpath={.status.containerStatuses[0].state.terminated.exitCode}"
-        ended = kubectl("get", "pod", f"--namespace={NAMESPACE}", name, "-o", code)
-        shown = kubectl("get", "pod", f"--namespace={NAMESPACE}", name, "-o", "jsonpath={.status}")
-        assert ended.stdout == "0", f"{logs.stdout}{logs.stderr}\n{shown.stdout}{shown.stderr}"
-        kubectl("delete", "pod", f"--namespace={NAMESPACE}", name, "--wait=false")
+        state = pod["status"]["containerStatuses"][0]["state"]
+        assert state.get("terminated", {}).get("exitCode") == 0, f"{logs.stdout}{logs.stderr}\n{pod}"
         return str(logs.stdout)
 
     yield in_pod
@@ -217,7 +207,7 @@ def test_the_operator_imports_all_that_it_runs_with(run: Run) -> None:
 def driven(program: str, *settings: str) -> str:
     """A shell script that runs the program as a driver's."""
     driver = f"/opt/entrypoint.sh driver {' '.join((*DELTA, *settings))} --master 'local[1]' /tmp/program.py"
-    return f"cat > /tmp/program.py <<'E'\n{program}E\nexec {driver}"
+    return f"export ACCOUNT_KEY={AZURE_KEY}\ncat > /tmp/program.py <<'E'\n{program}E\nexec {driver}"
 
 
 def told(output: str, word: str) -> list[list[str]]:
@@ -225,20 +215,21 @@ def told(output: str, word: str) -> list[list[str]]:
 
 
 @SPARKS
-@pytest.mark.parametrize("user", [None, ANY_USER])
-def test_a_driver_writes_a_delta_table(run: Run, recipe: Recipe, user: int | None) -> None:
-    output = run(f"{recipe.name}-{user or 'own'}", recipe, "sh", "-c", driven(WRITING), user=user)
-    (written,) = told(output, "written")
-    name = "spark" if user is None else f"uid-{user}"
-    assert written == ["3", "ü", name, name]
+def test_a_driver_writes_a_delta_table_and_has_the_file_system_of_every_store(
+    run: Run, recipe: Recipe
+) -> None:
+    output = run(f"{recipe.name}-own", recipe, "sh", "-c", driven(WRITING + FILE_SYSTEMS, *KEYS))
+    assert told(output, "written") == [["3", "ü", "spark", "spark"]]
+    others = {} if recipe is SPARK else {"gs": GOOGLES}
+    every = {**SCHEMES["aws"], **SCHEMES["azure"], **SCHEMES["gcs"], **others}
+    assert stores_in(output) == (every, set())
 
 
 @SPARKS
-def test_a_driver_has_the_file_system_of_every_store(run: Run, recipe: Recipe) -> None:
-    stores, lacking = stores_of(run, recipe)
-    others = {} if recipe is SPARK else {"gs": GOOGLES}
-    assert stores == {**SCHEMES["aws"], **SCHEMES["azure"], **SCHEMES["gcs"], **others}
-    assert lacking == set()
+def test_a_driver_of_any_user_writes_a_delta_table(run: Run, recipe: Recipe) -> None:
+    output = run(f"{recipe.name}-{ANY_USER}", recipe, "sh", "-c", driven(WRITING), user=ANY_USER)
+    name = f"uid-{ANY_USER}"
+    assert told(output, "written") == [["3", "ü", name, name]]
 
 
 @pytest.mark.long(minutes=2)
@@ -248,17 +239,15 @@ def test_a_driver_has_the_file_systems_of_the_stores_that_were_chosen(
     run: Run, chosen: tuple[str, ...]
 ) -> None:
     recipe = spark_image("-".join(("spark", *chosen)) + "-only", "4.2", STORES=" ".join(chosen))
-    stores, lacking = stores_of(run, recipe)
+    stores, lacking = stores_in(run(f"{recipe.name}-stores", recipe, "sh", "-c", driven(FILE_SYSTEMS, *KEYS)))
     assert stores == {scheme: name for store in chosen for scheme, name in SCHEMES[store].items()}
     every = {scheme for schemes in SCHEMES.values() for scheme in schemes}
     assert lacking == every - set(stores)
 
 
-def stores_of(run: Run, recipe: Recipe) -> tuple[dict[str, str], set[str]]:
+def stores_in(output: str) -> tuple[dict[str, str], set[str]]:
     """The classes of a driver's file systems by scheme, and the schemes that it has none for. Those of S3 are opened, and Azure's
     is asked for the key that it found in the environment."""
-    script = f"export ACCOUNT_KEY={AZURE_KEY}\n{driven(FILE_SYSTEMS, *KEYS)}"
-    output = run(f"{recipe.name}-stores", recipe, "sh", "-c", script)
     stores = dict(told(output, "stores"))
     assert [location for (location,) in told(output, "opens")] == [
         f"{scheme}://lake" for scheme in ("s3", "s3a") if scheme in stores
@@ -324,12 +313,10 @@ def files_in(archive: Path) -> set[str]:
 
 
 def test_the_operators_image_is_small(images: dict[str, Image]) -> None:
-    archive = images[OPERATOR.name].archive
-    assert megabytes(archive.stat().st_size) < 410
-    assert megabytes(compressed(archive)) < 250
+    assert megabytes(images[OPERATOR.name].archive.stat().st_size) < 410
+    assert megabytes(ensure_compressed_size(cache(), OPERATOR)) < 250
 
 
 def test_the_spark_image_does_not_grow(images: dict[str, Image]) -> None:
-    archive = images[SPARK.name].archive
-    assert megabytes(archive.stat().st_size) < 920
-    assert megabytes(compressed(archive)) < 680
+    assert megabytes(images[SPARK.name].archive.stat().st_size) < 920
+    assert megabytes(ensure_compressed_size(cache(), SPARK)) < 680

@@ -22,6 +22,7 @@ from sluice.api.base import Json
 pytestmark = pytest.mark.timeout(2400)
 
 REDIS_URL = "redis://127.0.0.1:6379/0"
+HELD_BY_THE_TEST = "e2e.test/held"
 TWO_STEPS = """
 import pathlib
 import sys
@@ -102,9 +103,10 @@ def configuration(image: Image, spark_conf: dict[str, str], volumes: Callable[[s
     }
 
 
-def test_three_jobs_succeed_with_the_versions_that_they_committed(
+def test_jobs_end_with_what_they_committed_or_with_sparks_error(
     sluice: Any, kubernetes: Any, table: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Three of them commit, and one names a column that Spark does not find."""
     path = table("orders")
     t = f"delta.`{path}`"
     jobs = {
@@ -112,10 +114,12 @@ def test_three_jobs_succeed_with_the_versions_that_they_committed(
         "append-shop": f"INSERT INTO {t} SELECT id + 100, DATE '2026-11-19' FROM range(10)",
         "forget-five": f"DELETE FROM {t} WHERE id = 5",
     }
-    for name, sql in jobs.items():
+    wrong = f"INSERT INTO delta.`{table('others')}` SELECT no_such_column, DATE '2026-11-19' FROM range(10)"
+    for name, sql in {**jobs, "wrong": wrong}.items():
         kubernetes.apply(_job(name, sql=sql))
-    roles: dict[str, set[str]] = {name: set() for name in jobs}
-    ended = _follow(kubernetes, list(jobs), roles, sluice)
+    roles: dict[str, set[str]] = {name: set() for name in (*jobs, "wrong")}
+    ended = _follow(kubernetes, list(roles), roles, sluice)
+    _ended_with_sparks_error(kubernetes, ended.pop("wrong"))
     assert {name: job["status"]["phase"] for name, job in ended.items()} == dict.fromkeys(
         jobs, "Succeeded"
     ), sluice.told()
@@ -123,9 +127,10 @@ def test_three_jobs_succeed_with_the_versions_that_they_committed(
     written = DeltaTable(path)
     assert {commit["version"] for commit in commits} == set(range(1, written.version() + 1))
     assert [len(job["status"]["attempts"]) for job in ended.values()] == [1, 1, 1]
-    assert all(seen == {"driver", "executor"} for seen in roles.values()), roles
+    assert all(roles[name] == {"driver", "executor"} for name in jobs), roles
     for job in ended.values():
         _has_its_report(kubernetes, job)
+        _commits_as_its_driver_told(kubernetes, job, path)
     with capsys.disabled():
         for name, job in ended.items():
             sys.stdout.write(f"\n{name}: {_times(job)}")
@@ -136,7 +141,9 @@ def template(image: Image, volumes: Callable[[str], Json], spark_conf: dict[str,
     """A SparkApplication's spec, as somebody writes it who has this image."""
 
     def pod(role: str) -> Json:
-        return {"cores": 1, "memory": "1g", "template": {"spec": volumes(f"spark-kubernetes-{role}")}}
+        held = {"metadata": {"finalizers": [HELD_BY_THE_TEST]}} if role == "driver" else {}
+        spec = {"spec": volumes(f"spark-kubernetes-{role}")}
+        return {"cores": 1, "memory": "1g", "template": {**held, **spec}}
 
     return {
         "type": "Python",
@@ -157,25 +164,30 @@ def test_an_application_whose_driver_is_evicted_does_the_rest_in_its_next_attemp
     template: Json,
     comes_true: Callable[..., None],
 ) -> None:
-    """Beside a job whose image is nowhere: its attempt is ended in time, and says why."""
+    """The evicted pod stays until its container's end is told. Beside it, a job with an image that is nowhere ends in time."""
     events = table("events")
     program, goes_on = events.with_name("program.py"), events.with_name("goes-on")
     program.write_text(TWO_STEPS, encoding="utf-8")
     template |= {"mainApplicationFile": f"local://{program}", "arguments": [str(events), str(goes_on)]}
     retry = {"limit": 1, "backoff": "1s", "on": ["DriverLost"]}
     kubernetes.apply(_application("steps", template, events, retry=retry))
-    insert = f"INSERT INTO delta.`{table('others')}` VALUES (1, DATE '2026-11-19')"
+    insert = f"INSERT INTO delta.`{table('nowhere')}` VALUES (1, DATE '2026-11-19')"
     kubernetes.apply(_job("no-image", sql=insert, runtimeRef="no-image", admission={"startTimeout": "60s"}))
 
     told = partial(_told, kubernetes, "steps", sluice)
     comes_true(lambda: DeltaTable(events).version() == 1, "the first step has committed", told)
     driver = kubernetes.get("deltawritejob", "steps")["status"]["attempts"][0]["driver"]["pod"]
     kubernetes.evict(driver)
+    comes_true(lambda: "terminated" in _container(kubernetes, driver), "the container's end is told", told)
+    assert _container(kubernetes, driver)["terminated"]["exitCode"] in (1, 137, 143)
+    assert "deletionTimestamp" in kubernetes.get("pod", driver)["metadata"]
     comes_true(
         lambda: len(kubernetes.get("deltawritejob", "steps")["status"]["attempts"]) == 2,
         "there is another attempt",
         told,
     )
+    assert kubernetes.get("pod", driver)["metadata"]["finalizers"] == [HELD_BY_THE_TEST]
+    kubernetes.release("pod", driver)
     goes_on.touch()
     ended = _follow(kubernetes, ["steps", "no-image"], {"steps": set(), "no-image": set()}, sluice)
 
@@ -183,6 +195,7 @@ def test_an_application_whose_driver_is_evicted_does_the_rest_in_its_next_attemp
     assert status["phase"] == "Succeeded", told()
     first, second = status["attempts"]
     assert (first["outcome"], second["outcome"]) == ("DriverLost", "Succeeded")
+    assert first["exitCode"] in (1, 137, 143)
     assert len(first["commits"]) == len(second["commits"]) == 1
     rows = QueryBuilder().register("t", DeltaTable(events)).execute("SELECT id FROM t ORDER BY id").read_all()
     assert rows.column("id").to_pylist() == [1, 2]
@@ -234,6 +247,36 @@ def _has_its_report(kubernetes: Any, job: Json) -> None:
     driver = kubernetes.get("pod", attempt["driver"]["pod"])
     assert attempt["driver"]["sparkApplication"] == driver["metadata"]["labels"]["spark-app-selector"]
     assert json.loads(driver["metadata"]["annotations"]["sluice.dev/progress"])["statement"] == 1
+
+
+def _commits_as_its_driver_told(kubernetes: Any, job: Json, table: Path) -> None:
+    """The driver's termination message names the commits, and the table's log has the stamp on each of them."""
+    attempt = job["status"]["attempts"][-1]
+    result = json.loads(_container(kubernetes, attempt["driver"]["pod"])["terminated"]["message"])
+    assert result["outcome"] == "Succeeded"
+    told = [commit["version"] for one in result["statements"] for commit in one["commits"]]
+    assert told == [commit["version"] for commit in attempt["commits"]]
+    for version in told:
+        log = (table / "_delta_log" / f"{version:020}.json").read_text().splitlines()
+        [entry] = [json.loads(line) for line in log if "commitInfo" in line]
+        assert "runKey" in entry["commitInfo"]["userMetadata"]
+
+
+def _ended_with_sparks_error(kubernetes: Any, job: Json) -> None:
+    assert job["status"]["phase"] == "Failed"
+    [attempt] = job["status"]["attempts"]
+    assert (attempt["outcome"], attempt["exitCode"]) == ("Failed", 1)
+    assert attempt["exception"]["errorClass"].startswith("UNRESOLVED_COLUMN")
+    application = kubernetes.get("sparkapplication", attempt["application"])
+    assert application["status"]["applicationState"]["state"] == "FAILED"
+
+
+def _container(kubernetes: Any, pod: str) -> Json:
+    """The state of the container of a driver's pod."""
+    found = kubernetes.get("pod", pod) or {}
+    [container] = found.get("status", {}).get("containerStatuses") or [{}]
+    state: Json = container.get("state", {})
+    return state
 
 
 def _follow(kubernetes: Any, names: list[str], roles: dict[str, set[str]], sluice: Any) -> dict[str, Json]:

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from devenv import images, jars
+from devenv.cache import Cache
 from devenv.debian_image import make_slim
 from devenv.images import (
     ENGINE,
@@ -18,8 +19,10 @@ from devenv.images import (
     REDIS,
     SPARK,
     SPARK35,
+    Image,
     Recipe,
     contents,
+    ensure_compressed_size,
     image_name,
     key,
     spark_image,
@@ -264,6 +267,25 @@ def test_the_images_used_last_are_kept_beside_the_new_one(tmp_path: Path) -> Non
         os.utime(tmp_path / name, (1000 - age, 1000 - age))
     images.forget_old(tmp_path)
     assert {folder.name for folder in tmp_path.iterdir()} == {"a", "b", ".unfinished-e"}
+
+
+def test_the_compressed_size_of_an_image_is_counted_once(
+    recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted = []
+    archive = tmp_path / "image.tar"
+    archive.write_bytes(bytes(100_000))
+
+    def count(archive: Path) -> int:
+        counted.append(archive)
+        return archive.stat().st_size
+
+    monkeypatch.setattr(images, "ensure_image", lambda _, recipe: Image(recipe.name, archive))
+    monkeypatch.setattr(images, "compressed", count)
+    sizes = [ensure_compressed_size(Cache(tmp_path / "cache"), recipe) for _ in range(2)]
+    (recipe.context / FILES[0]).write_text("changed")
+    ensure_compressed_size(Cache(tmp_path / "cache"), recipe)
+    assert (sizes, counted) == ([100_000, 100_000], [archive, archive])
 
 
 def test_debian_is_made_slim_and_keeps_its_licenses(tmp_path: Path) -> None:
