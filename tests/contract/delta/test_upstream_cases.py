@@ -37,7 +37,7 @@ def test_a_case_was_recorded_here_as_it_comes_out_in_deltas_own_tests(case: dict
     assert outcome.outcome == case["expect"]
 
 
-@pytest.mark.long
+@pytest.mark.long(minutes=4)
 @pytest.mark.timeout(1800)
 def test_each_case_comes_out_here_as_in_deltas_own_tests(track: Track) -> None:
     with ThreadPoolExecutor(max_workers=LANES) as pool:
