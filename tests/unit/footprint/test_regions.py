@@ -7,6 +7,7 @@ import pytest
 
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.footprint import NotUnderstoodError, TableFootprint, footprint_of
+from sluice.footprint.model import Metadata
 from sluice.predicates import Table
 from sluice.tables import LogStore, TableFacts, key_of_path, oss
 
@@ -112,6 +113,26 @@ def test_what_bounds_the_reads_of_a_merge_does_not_bound_its_writes(clauses: str
     found = one(MERGE.replace("{on}", ON_D).replace("{clauses}", clauses))
     assert found.reads_text == ON_D
     assert found.writes_text == writes
+
+
+def test_a_write_that_may_add_columns_may_change_the_metadata() -> None:
+    insert = f"INSERT INTO {{t}} VALUES (1, 'v', {D}, 'eu')"
+    assert one(insert).metadata is Metadata.NONE
+    assert one(insert.replace("INTO", "WITH SCHEMA EVOLUTION INTO")).metadata is Metadata.MAY_CHANGE
+    evolving = one(insert, **{"spark.databricks.delta.schema.autoMerge.enabled": "true"})
+    assert evolving.metadata is Metadata.MAY_CHANGE
+
+
+def test_a_promise_bounds_no_rows_that_are_only_rewritten() -> None:
+    update = {"sql": f"UPDATE delta.`/lake/t` SET date = {E} WHERE {ON_D}", "writes": [ON_E]}
+    assert one(update).writes_text == f"{ON_D} OR {ON_E}"
+
+
+def test_what_replaces_rows_unchecked_lands_where_its_query_says() -> None:
+    replacing = f"INSERT INTO {{t}} REPLACE WHERE {ON_D} SELECT 1, 'v', {E}, 'eu'"
+    unchecked = one(replacing, **{"spark.databricks.delta.replaceWhere.constraintCheck.enabled": "false"})
+    assert E in unchecked.writes_text
+    assert E not in one(replacing).writes_text
 
 
 def test_a_source_query_and_a_promise_bound_the_writes_of_a_merge() -> None:
