@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -40,9 +41,8 @@ def test_help() -> str:
             f"  --strict     one flaky test fails the run; else it takes more than {FLAKY_ALLOWED}",
             "  --coverage   prints which lines and branches of the product the tests execute; takes half as long again",
             "  --long       adds the tests that take minutes",
-            "  --slice K/N  with --long: only part K of N of the long tests, at most forty minutes each where N is"
-            f" {slices.USUAL_COUNT};",
-            "               of all sections it is recorded in docs/testing.md",
+            "  --slice K/N  with --long: runs only part K of N of the long tests, and records it in docs/testing.md;",
+            f"               with N = {slices.USUAL_COUNT} each part takes at most forty minutes",
             "  -k WORDS, -x, --durations=30 and any other option of pytest are passed on to it; budgets hold without such",
             "",
             "One file or folder: ./dev run pytest tests/unit/leases",
@@ -128,6 +128,8 @@ def _run_slice(
     narrowed = slices.narrowed(chosen, tests)
     declared = sum(minutes[test] for test in tests)
     say(f"Slice {part}: {len(tests)} of {len(minutes)} long tests, {declared:.0f} declared minutes")
+    for file, count in Counter(test.partition("::")[0] for test in tests).items():
+        say(f"    {count:3} of {file}")
     ran = [section.name for section in narrowed]
     passed_over = [section.name for section in chosen if section.name not in ran]
     say(f"    sections without a test in it, passed over: {', '.join(passed_over) or 'none'}")

@@ -16,9 +16,9 @@ from sluice.offline.batch import explained
 VERSION = "4.4.0"
 
 
-@pytest.mark.long(minutes=10)
+@pytest.mark.long(minutes=5)
 @pytest.mark.timeout(3600)
-@parts(5)
+@parts(10)
 def test_no_pair_of_five_hundred_that_delta_aborts_is_told_to_be_safe(
     track: Track,
     capsys: pytest.CaptureFixture[str],
@@ -26,7 +26,7 @@ def test_no_pair_of_five_hundred_that_delta_aborts_is_told_to_be_safe(
     record_property: Callable[[str, object], None],
 ) -> None:
     seed = seed_of(part)
-    record_property("live pairs", _hold_against_delta(pairs(100, seed), seed, track, capsys))
+    record_property("live pairs", _hold_against_delta(pairs(50, seed), seed, track, capsys))
 
 
 @pytest.mark.long(minutes=6)

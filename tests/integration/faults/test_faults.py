@@ -34,7 +34,7 @@ def test_jobs_end_as_they_should_whatever_befalls_the_operators_requests(
     assert tally.replayed[True], "nothing was replayed"
 
 
-@pytest.mark.long(minutes=12)
+@pytest.mark.long(minutes=10)
 @pytest.mark.timeout(3600)
 @parts(PARTS)
 def test_ten_thousand_faults_do_no_harm(
