@@ -26,7 +26,6 @@ from sluice.predicates import Table
 from sluice.tables import LogStore, TableFacts, TableKey, databricks, delta_rs, key_of_name, key_of_path, oss
 from sluice.tables.identity import Seen
 from unit.conflicts.pairs import facts
-from unit.conflicts.replayed import jobs, trios
 
 LOCATIONS = (
     "/a", "/a/b", "/a/day=1", "/a/b/day=1/hour=2", "/", "/day=1", "/dbfs/a", "/Volumes/a/b", "file:/a", "s3://a", "s3://a/b",
@@ -130,16 +129,6 @@ def test_of_two_keys_that_may_be_one_table_one_looks_where_the_other_is_found(se
 
 def _meet(one: Seen, other: Seen) -> bool:
     return not (one[0].isdisjoint(other[1]) and other[0].isdisjoint(one[1]))
-
-
-@pytest.mark.parametrize("version", ["3.3.3", "4.4.0"])
-def test_recorded_pairs_with_a_conflict_look_where_the_other_stands(version: str) -> None:
-    pairs = [(first, second) for _, first, second in jobs(version)]
-    pairs += [(first, second) for _, first, second, _ in trios(version)]
-    conflicting = [pair for pair in pairs if conflict_between(*pair) is not None]
-    assert conflicting
-    for first, second in conflicting:
-        assert places_of(first).may_meet(places_of(second))
 
 
 def job(sql: str, *known: str) -> JobFootprint:

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from contract.harness import truth
-from sluice.conflicts import Level, pair_of
+from sluice.conflicts import Level, conflict_between, pair_of
+from sluice.conflicts.places import places_of
 from sluice.offline.batch import jobs_of
 from sluice.offline.given_facts import UnusableError
-from unit.conflicts.replayed import asked, directions, pairs, trios
+from unit.conflicts.replayed import asked, directions, jobs, pairs, trios
 
 _FEW = 200
 """Below so many pairs a share says nothing."""
@@ -109,3 +110,13 @@ def test_hardly_any_pair_waits_needlessly(version: str) -> None:
 
 def _passed(row: dict[str, Any]) -> bool:
     return all(row["outcomes"][direction]["outcome"] == "ok" for direction in ("firstLoses", "secondLoses"))
+
+
+@pytest.mark.parametrize("version", truth.VERSIONS)
+def test_recorded_pairs_with_a_conflict_look_where_the_other_stands(version: str) -> None:
+    pairs = [(first, second) for _, first, second in jobs(version)]
+    pairs += [(first, second) for _, first, second, _ in trios(version)]
+    conflicting = [pair for pair in pairs if conflict_between(*pair) is not None]
+    assert conflicting
+    for first, second in conflicting:
+        assert places_of(first).may_meet(places_of(second))
