@@ -45,14 +45,18 @@ def health_of(body: Any) -> Health:
 
 def health_tests(kind: str) -> list[HealthTest]:
     folder = check_of(kind).parent
-    listed = yaml.safe_load((folder / "health_test.yaml").read_text(encoding="utf-8"))["tests"]
+    listed = _read(folder / "health_test.yaml")["tests"]
     return [_health_test(folder, entry) for entry in listed]
 
 
 def _health_test(folder: Path, entry: dict[str, Any]) -> HealthTest:
     file = folder / entry["inputPath"]
-    body = yaml.safe_load(file.read_text(encoding="utf-8"))
+    body = _read(file)
     return HealthTest(body, Health(**entry["healthStatus"]), file)
+
+
+def _read(file: Path) -> Any:
+    return yaml.load(file.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
 
 
 def _in_lua(lua: LuaRuntime, value: Any) -> Any:

@@ -15,7 +15,7 @@ from unit.kube.served import served, told
 CRDS = {
     body["spec"]["names"]["kind"]: body["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     for body in (
-        yaml.safe_load(file.read_text(encoding="utf-8"))
+        yaml.load(file.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
         for file in (Path(__file__).parents[3] / "crds").glob("*.yaml")
     )
 }
