@@ -39,8 +39,8 @@ class OlderSpark:
         return Asked(
             self.folder,
             lambda question: Answer.of(self._call("answer", asdict(question))),
-            lambda statements, queries: self._call(
-                "analyze", {"statements": [*statements], "queries": [*queries]}
+            lambda statements, given, queries: self._call(
+                "plan", {"statements": [*statements], "given": given, "queries": [*queries]}
             ),
         )
 
@@ -99,6 +99,9 @@ def _calls_of(spark: Any, folder: Path) -> Mapping[str, Callable[..., Any]]:
     def answer(**question: Any) -> Any:
         return ask(Question(**question)).as_json()
 
+    def planned(statements: list[str], given: str, queries: list[str]) -> Any:
+        return ask.plan(statements, given, queries)
+
     def shapes_carried_out(folder: str, shapes: list[str]) -> list[str]:
         build_tables(spark, Path(folder))
         return [done.as_line() for done in carry_out(spark, Path(folder), map(Shape.from_line, shapes))]
@@ -108,7 +111,7 @@ def _calls_of(spark: Any, folder: Path) -> Mapping[str, Callable[..., Any]]:
 
     return {
         "answer": answer,
-        "analyze": ask.analyze,
+        "plan": planned,
         "carry_out": shapes_carried_out,
         "write_down_known": known_written_down,
     }

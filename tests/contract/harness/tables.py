@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -74,8 +75,9 @@ class Asked:
     folder: Path
     """Where its tables lie, each in a folder of its name."""
     ask: Callable[[Question], Answer]
-    analyze: Callable[[Sequence[str], Sequence[str]], Sequence[str | None]]
-    """For each query, in a session that was told these statements, why Spark refuses it before it runs."""
+    plan: Callable[[Sequence[str], str, Sequence[str]], Sequence[str | None]]
+    """Takes statements of a session, constant rows for a view `given`, and queries. Returns why Spark refuses to plan each
+    query; to plan one of constant rows is to evaluate it."""
 
     def __call__(self, question: Question) -> Answer:
         return self.ask(question)
@@ -86,16 +88,21 @@ def in_this_spark(spark: Any, folder: Path) -> Asked:
     return Asked(
         folder,
         lambda question: _answer(spark, folder, question, first_states),
-        lambda statements, queries: _analyzed(spark, statements, queries),
+        lambda statements, given, queries: _planned(spark, statements, given, queries),
     )
 
 
-def _analyzed(spark: Any, statements: Sequence[str], queries: Sequence[str]) -> list[str | None]:
+def _planned(spark: Any, statements: Sequence[str], given: str, queries: Sequence[str]) -> list[str | None]:
     session = spark.newSession()
     activate(session)
     for statement in statements:
         session.sql(statement)
-    return [_why_refused(session, [query]) for query in queries]
+    session.sql(given).createOrReplaceTempView("given")
+
+    def planned(query: str) -> object:
+        return session.sql(query)._jdf.queryExecution().optimizedPlan()
+
+    return [_refusal(partial(planned, query)) for query in queries]
 
 
 def _answer(spark: Any, folder: Path, question: Question, first_states: dict[str, FirstState]) -> Answer:
@@ -117,16 +124,17 @@ def _answer(spark: Any, folder: Path, question: Question, first_states: dict[str
 def _refused(spark: Any, table: Path, statements: Sequence[str]) -> str | None:
     session = spark.newSession()
     activate(session)
-    return _why_refused(
-        session, [statement.replace("{table}", f"delta.`{table}`") for statement in statements]
-    )
 
-
-def _why_refused(session: Any, statements: Sequence[str]) -> str | None:
-    """Why the first of the statements that fails does."""
-    try:
+    def run() -> None:
         for statement in statements:
-            session.sql(statement)
+            session.sql(statement.replace("{table}", f"delta.`{table}`"))
+
+    return _refusal(run)
+
+
+def _refusal(run: Callable[[], object]) -> str | None:
+    try:
+        run()
     except (PySparkException, Py4JJavaError) as error:
         return _first_line(error)
     return None

@@ -53,10 +53,9 @@ class Answers:
         answer = asked(Question(table, statements=(f"CREATE TABLE {{table}} USING delta AS {made}",)))
         assert answer.refused is None, answer.refused
         typed = ", ".join(f"{cast} AS {name}" for name, cast in casts.items())
-        texts = ", ".join(f"CAST(NULL AS STRING) AS {name}" for name in casts)
         self._source = f"(SELECT i, {typed} FROM delta.`{asked.folder / table}`)"
-        self._alike = f"(SELECT i, {typed} FROM (SELECT 0 AS i, {texts}))"
-        """Columns of the same names and types, without a table to look up."""
+        self._given = made
+        self._of_given = f"(SELECT i, {typed} FROM given)"
 
     def to(self, asks: Sequence[Ask]) -> list[Said | str]:
         """For each what Spark says, or why it refuses or fails."""
@@ -84,9 +83,9 @@ class Answers:
         ]
 
     def _without_refused(self, asks: Sequence[Ask]) -> list[Said | str]:
-        """Leaves out what Spark refuses of any row; if it is none of them, some fail when they run: each half alone."""
-        queries = [f"SELECT {_term(ask, 0)} FROM {self._alike}" for ask in asks]
-        refused = self._asked.analyze(self._settings, queries)
+        """Leaves out what Spark refuses alone; if it is none of them, each half is asked."""
+        queries = [f"SELECT {_term(ask, 0)} FROM {self._of_given}" for ask in asks]
+        refused = self._asked.plan(self._settings, self._given, queries)
         taken = [ask for ask, why in zip(asks, refused, strict=True) if why is None]
         if len(taken) == len(asks):
             middle = len(asks) // 2
