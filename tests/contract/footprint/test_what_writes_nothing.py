@@ -8,6 +8,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from contract.conftest import FreezingSpark
 from sluice.footprint import split
 from sluice.footprint.sql.reading import Surroundings
 from sluice.footprint.statements.script import Script
@@ -45,12 +46,13 @@ REFUSED = [
 ]
 
 
-@pytest.fixture
-def commits(session: SparkSession, tmp_path: Path) -> Path:
-    for name in ("t", "s"):
-        session.sql(f"CREATE TABLE delta.`{tmp_path}/{name}` (id INT, d DATE) USING delta PARTITIONED BY (d)")
-        session.sql(f"INSERT INTO delta.`{tmp_path}/{name}` VALUES (1, DATE '2026-11-19')")
-    return tmp_path
+@pytest.fixture(scope="module")
+def commits(freezing: FreezingSpark, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder, session = tmp_path_factory.mktemp("commits"), freezing.spark.newSession()
+    for name in ("t", "s", "written"):
+        session.sql(f"CREATE TABLE delta.`{folder}/{name}` (id INT, d DATE) USING delta PARTITIONED BY (d)")
+        session.sql(f"INSERT INTO delta.`{folder}/{name}` VALUES (1, DATE '2026-11-19')")
+    return folder
 
 
 def _logs(folder: Path) -> list[Path]:
@@ -76,7 +78,7 @@ def test_what_is_said_to_be_refused_is_refused(session: SparkSession, commits: P
 def test_rows_that_are_kept_are_kept_anew_after_a_write_of_the_same_session(
     session: SparkSession, commits: Path
 ) -> None:
-    table = f"delta.`{commits}/s`"
+    table = f"delta.`{commits}/written`"
     session.sql(f"CACHE TABLE kept AS SELECT * FROM {table}")
     session.sql(f"INSERT INTO {table} VALUES (2, DATE '2026-11-20')")
     assert session.sql("SELECT count(*) FROM kept").collect()[0][0] == 2
