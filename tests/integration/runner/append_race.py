@@ -1,6 +1,6 @@
-"""A driver process that appends when it is told to; test_append_race.py starts several of them on one table.
+"""A program whose writers append when they are told to; test_append_race.py runs several of them on one table.
 
-It reads one stamp a line, appends a row under it, and answers each with a line of JSON.
+Each writer has a folder with two pipes. It reads one stamp a line, appends a row under it, and answers each with a line of JSON.
 """
 
 from __future__ import annotations
@@ -8,47 +8,37 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-from integration.runner.jobs import DELTA_SETTINGS, SMALL_SETTINGS, at, class_path
+from integration.runner.jobs import at
 from sluice_runner.stamp import CONF
 
-
-def main(table: Path, freezes: Path) -> None:
-    # The JVM inherits standard output and may have something of its own to say there.
-    answers = os.dup(sys.stdout.fileno())
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    spark = start(freezes)
-    answer(answers, {"logStore": log_store_of(spark, table)})
-    for line in sys.stdin:
-        answer(answers, {"refused": append(spark, table, line.strip())})
-    # Nothing is left to be finished, and the end of a session takes seconds.
-    os._exit(0)
+COMMANDS, ANSWERS = "commands", "answers"
 
 
-def start(freezes: Path) -> SparkSession:
-    settings = {
-        **SMALL_SETTINGS,
-        **DELTA_SETTINGS,
-        "spark.driver.memory": "512m",
-        # Beside others, a driver would compute the table's whole state anew after each commit, for the commit's checksum.
-        "spark.databricks.delta.writeChecksumFile.enabled": "false",
-        "spark.hadoop.sluice.test.freezeDir": str(freezes),
-        "spark.driver.extraClassPath": class_path(),
-    }
-    builder = SparkSession.builder.master("local[1]")
-    for key, value in settings.items():
-        builder = builder.config(key, value)
-    spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("OFF")
-    return spark
+def write(spark: SparkSession, table: Path, folders: Sequence[Path]) -> None:
+    """Runs a writer for each folder until the pipe of its commands ends."""
+    with ThreadPoolExecutor(len(folders)) as threads:
+        for done in [threads.submit(serve, spark.newSession(), table, folder) for folder in folders]:
+            done.result()
 
 
-def answer(answers: int, content: dict[str, str | None]) -> None:
-    os.write(answers, json.dumps(content).encode() + b"\n")
+def serve(spark: SparkSession, table: Path, folder: Path) -> None:
+    # Beside others, a driver would compute the table's whole state anew after each commit, for the commit's checksum.
+    spark.conf.set("spark.databricks.delta.writeChecksumFile.enabled", "false")
+    with (folder / COMMANDS).open() as commands, (folder / ANSWERS).open("wb", buffering=0) as answers:
+        os.write(answers.fileno(), line_of({"logStore": log_store_of(spark, table)}))
+        for line in commands:
+            os.write(answers.fileno(), line_of({"refused": append(spark, table, line.strip())}))
+
+
+def line_of(content: dict[str, str | None]) -> bytes:
+    return json.dumps(content).encode() + b"\n"
 
 
 def append(spark: SparkSession, table: Path, tag: str) -> str | None:
@@ -69,4 +59,4 @@ def log_store_of(spark: SparkSession, table: Path) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    write(SparkSession.builder.getOrCreate(), Path(sys.argv[1]), [Path(folder) for folder in sys.argv[2:]])

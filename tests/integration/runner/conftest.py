@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from integration.runner.jobs import DELTA_SETTINGS, SMALL_SETTINGS, at, class_path, store_settings
+from integration.driver_server import DriverServer
+from integration.runner.jobs import (
+    BUCKET_FOLDER,
+    DELTA_SETTINGS,
+    SMALL_SETTINGS,
+    at,
+    class_path,
+    store_settings,
+)
 from integration.runner.programs import Drivers
 from sluice_runner import promise
 
@@ -55,6 +65,14 @@ def spark(tmp_path_factory: pytest.TempPathFactory, freezes: Path) -> Iterator[S
     session.stop()
 
 
+@pytest.fixture(scope="session")
+def server() -> Iterator[DriverServer]:
+    """A JVM beside that of `spark`, for programs that have to be in another process, or start and stop Spark themselves."""
+    settings = {**SMALL_SETTINGS, "spark.driver.extraClassPath": class_path(), "spark.driver.memory": "512m"}
+    with DriverServer(settings) as made:
+        yield made
+
+
 @pytest.fixture(autouse=True)
 def _open_gate(request: pytest.FixtureRequest) -> Iterator[None]:
     """A driver runs one job, and stays held to what that promised; here many run in one JVM."""
@@ -63,15 +81,31 @@ def _open_gate(request: pytest.FixtureRequest) -> Iterator[None]:
         request.getfixturevalue("spark")._jvm.dev.sluice.delta.CommitGate.open()
 
 
+@pytest.fixture(scope="session")
+def table_to_copy(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("table-to-copy") / "orders"
+    make_table(spark, path)
+    return path
+
+
 @pytest.fixture
-def table(spark: SparkSession, tmp_path: Path) -> Path:
+def table(request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path) -> Path:
     """A table by date with a row on each of two days, as versions 0 and 1."""
     path = tmp_path / "orders"
+    if (
+        BUCKET_FOLDER in os.environ
+    ):  # what lies in a bucket's folder is no object, unless the server has made it
+        make_table(spark, path)
+    else:
+        shutil.copytree(request.getfixturevalue("table_to_copy"), path)
+    return path
+
+
+def make_table(spark: SparkSession, path: Path) -> None:
     spark.sql(
         f"CREATE TABLE {at(path)} (id BIGINT, date DATE, item STRING) USING delta PARTITIONED BY (date)"
     )
     spark.sql(f"INSERT INTO {at(path)} VALUES (1, DATE'2026-11-19', 'a'), (2, DATE'2026-11-20', 'b')")
-    return path
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from typing import Any
 import pyspark
 from pyspark.sql import SparkSession
 
+from integration.driver_server import DriverServer, Running
 from jvm_options import java_options
 from sluice_runner.plan import decode
 from sluice_runner.result import encode
@@ -42,6 +43,10 @@ SMALL_SETTINGS: Mapping[str, str] = {
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.default.parallelism": "1",
     "spark.sql.shuffle.partitions": "1",
+    "spark.sql.leafNodeDefaultParallelism": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.lightweightPlanChangeValidation": "false",
+    "spark.sql.ui.retainedExecutions": "1",
     # VACUUM lists files in so many tasks: 10,000 by default, which take a minute.
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "1",
     "spark.sql.codegen.wholeStage": "false",
@@ -56,7 +61,8 @@ SMALL_SETTINGS: Mapping[str, str] = {
     "spark.driver.memory": "700m",
     # JVMs that live for a minute: compiled quickly rather than well, but kept, for which 48 MB are not enough.
     "spark.driver.extraJavaOptions": java_options(
-        "-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=256m", "-XX:+UseSerialGC"
+        *("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=256m", "-XX:+UseSerialGC"),
+        *("-Xms512m", "-Xmn256m", "-XX:MetaspaceSize=256m"),
     ),
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -171,17 +177,62 @@ class Driver:
         return content
 
 
-def submit(
+@dataclass(frozen=True)
+class Hosted:
+    """A driver program on a driver server."""
+
+    running: Running
+    termination_log: Path
+
+    def ended(self, seconds: float = 500) -> int:
+        return self.running.wait(seconds)
+
+    def result(self) -> Document:
+        content: Document = json.loads(self.termination_log.read_bytes())
+        return content
+
+
+def submit_to(
+    server: DriverServer,
     folder: Path,
     document: Document,
     settings: Mapping[str, str],
     assumes: Document | None = None,
+) -> Hosted:
+    """Has a driver server run a plan with these settings, as `submit` would in a driver."""
+    document = {**document, "assumed": assumes or assumed({**server.settings, **settings})}
+    return submit_file_to(server, folder, ENTRY, arguments(document), settings)
+
+
+def submit_file_to(
+    server: DriverServer,
+    folder: Path,
+    file: Path,
+    parameters: Sequence[str],
+    settings: Mapping[str, str],
+    *,
+    environment: Mapping[str, str] | None = None,
+) -> Hosted:
+    log = folder / "termination-log"
+    log.write_bytes(b"")
+    ours = {"SLUICE_TERMINATION_LOG": str(log), **(environment or {})}
+    running = server.start(folder, file, parameters, settings=settings, environment=ours)
+    return Hosted(running, log)
+
+
+def submit(
+    folder: Path,
+    document: Document,
+    settings: Mapping[str, str],
+    *,
+    assumes: Document | None = None,
+    variables: Mapping[str, str] | None = None,
     within: Sequence[str] = (),
 ) -> Driver:
-    """Starts a driver with these settings; the job was judged by the same, or by what it `assumes`. `within`: a program that
-    starts it."""
+    """Starts a driver with these settings and variables; the job was judged by the same settings, or by what it `assumes`.
+    `within`: a program that starts it."""
     document = {**document, "assumed": assumes or assumed({**SMALL_SETTINGS, **settings})}
-    return submit_file(folder, ENTRY, arguments(document), settings, within=within)
+    return submit_file(folder, ENTRY, arguments(document), settings, environment=variables, within=within)
 
 
 def submit_file(

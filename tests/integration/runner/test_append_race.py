@@ -1,6 +1,6 @@
 """Several drivers on one folder: with hard links every append that was acknowledged is there.
 
-Whoever wants the same version at the same moment is no matter of luck: each driver is held just before its commit until
+Whoever wants the same version at the same moment is no matter of luck: each writer is held just before its commit until
 all of them stand there.
 """
 
@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 import os
 import select
-import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,20 +19,22 @@ from typing import IO, Any
 import pytest
 from pyspark.sql import SparkSession
 
+from integration.driver_server import DriverServer
 from integration.runner import append_race
+from integration.runner.append_race import ANSWERS, COMMANDS
 from integration.runner.freezing import Freeze, wait_for
-from integration.runner.jobs import at
+from integration.runner.jobs import DELTA_SETTINGS, at
 
-DRIVERS = 4
+WRITERS = 4
 ANSWER_SECONDS = 240
+OURS, GATED = "dev.sluice.delta.LinkLogStore", "dev.sluice.delta.GatedLogStore"
+"""The session of all tests has the gate in front of ours."""
 
 
 @dataclass(frozen=True)
-class Driver:
-    process: subprocess.Popen[bytes]
+class Writer:
     commands: IO[bytes]
     answers: IO[bytes]
-    stderr: Path
 
     def append(self, tag: str) -> None:
         self.commands.write(f"{tag}\n".encode())
@@ -42,50 +43,74 @@ class Driver:
         return bool(select.select([self.answers], [], [], seconds)[0])
 
     def answer(self) -> Any:
-        assert self.has_answered(ANSWER_SECONDS), (
-            f"a driver gave no answer in {ANSWER_SECONDS} s: {self.told()}"
-        )
-        line = self.answers.readline()
-        assert line, f"a driver ended with {self.process.wait(60)}: {self.told()}"
-        return json.loads(line)
-
-    def told(self) -> str:
-        return self.stderr.read_text()[-2000:]
+        assert self.has_answered(ANSWER_SECONDS), f"a writer gave no answer in {ANSWER_SECONDS} s"
+        return json.loads(self.answers.readline())
 
 
 @pytest.mark.parametrize("rounds", [3, pytest.param(8, marks=pytest.mark.long)])
 def test_appends_of_drivers_that_want_the_same_version_are_all_there(
-    spark: SparkSession, tmp_path: Path, rounds: int
+    spark: SparkSession, server: DriverServer, tmp_path: Path, freezes: Path, rounds: int
 ) -> None:
-    table, freezes = tmp_path / "table", tmp_path / "freezes"
-    freezes.mkdir()
-    with drivers(table, freezes, tmp_path) as running:
-        # A checkpoint costs a driver, and each that reads it, as much as ten appends, and adds nothing to the race.
-        spark.sql(
-            f"CREATE TABLE {at(table)} (id INT) USING delta TBLPROPERTIES ('delta.checkpointInterval' = '100')"
+    """Two writers in this process and two in another."""
+    table = tmp_path / "table"
+    # A checkpoint costs a driver, and each that reads it, as much as ten appends, and adds nothing to the race.
+    spark.sql(
+        f"CREATE TABLE {at(table)} (id INT) USING delta TBLPROPERTIES ('delta.checkpointInterval' = '100')"
+    )
+    settings = {**DELTA_SETTINGS, "spark.hadoop.sluice.test.freezeDir": str(freezes)}
+    with ThreadPoolExecutor(1) as threads, pipes(tmp_path) as (writers, folders):
+        here = threads.submit(append_race.write, spark, table, folders[:2])
+        there = server.start(
+            tmp_path,
+            Path(append_race.__file__),
+            [str(table), *map(str, folders[2:])],
+            settings=settings,
         )
-        assert {driver.answer()["logStore"] for driver in running} == {"dev.sluice.delta.LinkLogStore"}
-        appended = [tag for number in range(rounds) for tag in race(running, table, freezes, number)]
+        assert [writer.answer()["logStore"] for writer in writers] == [GATED, GATED, OURS, OURS]
+        appended = [tag for number in range(rounds) for tag in race(writers, table, freezes, number)]
+        for writer in writers:
+            writer.commands.close()
+        here.result(ANSWER_SECONDS)
+        assert there.wait() == 0, there.stderr
     assert sorted(stamps(table)) == sorted(appended)
-    assert len(appended) == DRIVERS * rounds
-    assert spark.table(at(table)).count() == DRIVERS * rounds
+    assert len(appended) == WRITERS * rounds
+    assert spark.table(at(table)).count() == WRITERS * rounds
 
 
-def race(running: list[Driver], table: Path, freezes: Path, number: int) -> list[str]:
-    """All drivers stand before the commit of one version, and then go on; the stamps of what they appended."""
+@contextmanager
+def pipes(folder: Path) -> Iterator[tuple[Sequence[Writer], Sequence[Path]]]:
+    """The test's ends of the writers' pipes, and the folders with the pipes."""
+    folders = [folder / f"writer-{number}" for number in range(WRITERS)]
+    with ExitStack() as opened:
+        writers = []
+        for one in folders:
+            one.mkdir()
+            ends = []
+            for name in (COMMANDS, ANSWERS):
+                os.mkfifo(one / name)
+                # Open for reading and writing: neither side waits in open() for the other.
+                ends.append(opened.enter_context((one / name).open("r+b", buffering=0)))
+            writers.append(Writer(*ends))
+        yield writers, folders
+
+
+def race(running: Sequence[Writer], table: Path, freezes: Path, number: int) -> list[str]:
+    """All writers stand before the commit of one version, and then go on; the stamps of what they appended."""
     tags = [f"round-{number}-{index}" for index in range(len(running))]
     held = [Freeze(freezes, tag) for tag in tags]
-    for driver, tag in zip(running, tags, strict=True):
-        driver.append(tag)
-    wait_for(
-        lambda: all(freeze.is_reached() for freeze in held) or any(d.has_answered() for d in running),
-        "all drivers to stand before their commit",
-    )
-    assert not [driver.answer() for driver in running if driver.has_answered()], "came to no commit"
-    assert versions_in_hand(table) == [1 + number * len(running)] * len(running)
-    for freeze in held:
-        freeze.lift()
-    assert [driver.answer() for driver in running] == [{"refused": None}] * len(running)
+    try:
+        for writer, tag in zip(running, tags, strict=True):
+            writer.append(tag)
+        wait_for(
+            lambda: all(freeze.is_reached() for freeze in held) or any(one.has_answered() for one in running),
+            "all writers to stand before their commit",
+        )
+        assert not [writer.answer() for writer in running if writer.has_answered()], "came to no commit"
+        assert versions_in_hand(table) == [1 + number * len(running)] * len(running)
+    finally:
+        for freeze in held:
+            freeze.lift()
+    assert [writer.answer() for writer in running] == [{"refused": None}] * len(running)
     return tags
 
 
@@ -101,36 +126,3 @@ def stamps(table: Path) -> Iterator[str]:
             stamp = json.loads(line).get("commitInfo", {}).get("userMetadata")
             if stamp is not None:
                 yield stamp
-
-
-@contextmanager
-def drivers(table: Path, freezes: Path, folder: Path) -> Iterator[list[Driver]]:
-    with ExitStack() as ends:
-        yield [ends.enter_context(driver(table, freezes, folder / f"stderr-{n}")) for n in range(DRIVERS)]
-
-
-@contextmanager
-def driver(table: Path, freezes: Path, stderr: Path) -> Iterator[Driver]:
-    process = start(table, freezes, stderr)
-    assert process.stdin is not None
-    assert process.stdout is not None
-    with process.stdin, process.stdout:
-        try:
-            yield Driver(process, process.stdin, process.stdout, stderr)
-        finally:
-            process.kill()
-            process.wait(60)
-
-
-def start(table: Path, freezes: Path, stderr: Path) -> subprocess.Popen[bytes]:
-    root = Path(__file__).parents[2]
-    path = os.pathsep.join([str(root), str(root.parent / "spark-images" / "runner" / "src")])
-    with stderr.open("wb") as errors:
-        return subprocess.Popen(
-            [sys.executable, append_race.__file__, str(table), str(freezes)],
-            env={**os.environ, "PYTHONPATH": path, "PYSPARK_PYTHON": sys.executable},
-            bufsize=0,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-        )

@@ -6,6 +6,7 @@ Only the addresses are others here: the catalog is Spark's own, buckets are fold
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 import yaml
 from pyspark.sql import SparkSession
 
-from integration.runner.jobs import Document, run_here
+from integration.runner.jobs import Document, at, run_here
 from integration.runner.operators_plan import of_job
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -96,14 +97,24 @@ def manifests() -> list[tuple[str, Document]]:
     ]
 
 
+@pytest.fixture(scope="module")
+def tables_to_copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for tables that several examples name: made once, and copied for each."""
+    return tmp_path_factory.mktemp("examples")
+
+
 @pytest.mark.parametrize("manifest", [pytest.param(document, id=place) for place, document in manifests()])
 def test_an_example_runs_as_it_is_written(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, manifest: Document
+    spark: SparkSession,
+    tables_to_copy: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    manifest: Document,
 ) -> None:
     monkeypatch.setenv("SLUICE_SOURCE_OPTION_0", "loader")
     monkeypatch.setenv("SLUICE_SOURCE_OPTION_1", "planted-secret")
     text = yaml.safe_dump(manifest["spec"])
-    with stand_ins(spark, tmp_path, text):
+    with stand_ins(spark, tables_to_copy, tmp_path, text):
         spec: Any = yaml.safe_load(with_addresses_of_here(text, tmp_path))
         result = run_here(spark, of_job(spec))
     assert result["outcome"] == "Succeeded", result
@@ -118,8 +129,17 @@ def with_addresses_of_here(text: str, folder: Path) -> str:
     return re.sub(r"\blake\.(\w+\.\w+)", r"spark_catalog.\1", text)
 
 
+def made(spark: SparkSession, table: Path) -> Path:
+    if not table.exists():
+        by = f"PARTITIONED BY ({PARTITIONED[table.name]})" if table.name in PARTITIONED else ""
+        spark.sql(f"CREATE TABLE {at(table)} ({TABLES[table.name]}) USING delta {by}")
+        for _ in range(2):
+            spark.sql(f"INSERT INTO {at(table)} VALUES {ROWS[table.name]}")
+    return table
+
+
 @contextmanager
-def stand_ins(spark: SparkSession, folder: Path, text: str) -> Iterator[None]:
+def stand_ins(spark: SparkSession, tables_to_copy: Path, folder: Path, text: str) -> Iterator[None]:
     """What the manifest names: tables of two commits, folders, and a database."""
     names = sorted(set(re.findall(r"\blake\.(\w+\.\w+)", text)))
     databases = sorted({name.partition(".")[0] for name in names})
@@ -129,10 +149,8 @@ def stand_ins(spark: SparkSession, folder: Path, text: str) -> Iterator[None]:
         for name in names:
             if f"CREATE TABLE IF NOT EXISTS lake.{name} " in text:
                 continue
-            by = f"PARTITIONED BY ({PARTITIONED[name]})" if name in PARTITIONED else ""
-            spark.sql(f"CREATE TABLE {name} ({TABLES[name]}) USING delta {by}")
-            for _ in range(2):
-                spark.sql(f"INSERT INTO {name} VALUES {ROWS[name]}")
+            shutil.copytree(made(spark, tables_to_copy / name), folder / name)
+            spark.sql(f"CREATE TABLE {name} USING delta LOCATION '{folder / name}'")
         for path, query in FOLDERS.items():
             if path in text:
                 spark.sql(query).write.parquet(str(folder / path))

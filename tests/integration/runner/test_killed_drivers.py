@@ -6,7 +6,6 @@ import os
 import random
 import re
 import signal
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,8 +14,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from integration.driver_server import DriverServer
 from integration.runner.freezing import wait_for
-from integration.runner.jobs import Document, Driver, at, class_path, plan, run_here, sql, submit
+from integration.runner.jobs import Document, Driver, at, class_path, plan, run_here, sql, submit, submit_to
 
 TOKEN = 1 << 32
 SETTINGS = {
@@ -24,8 +24,9 @@ SETTINGS = {
     "spark.driver.extraClassPath": class_path(),
     "spark.driver.memory": "512m",
 }
-MOMENTS = 4
-"""So many commits has the driver made when it is killed: none to all, once each; --long draws more moments of each."""
+MOMENTS = (1, 2)
+"""So many commits has the driver made when it is killed: in the middle of its work, with a run key and without; --long draws more
+moments, from none to all commits."""
 HALF_WAY = re.compile(r"\.{1,2}(?P<version>\d{20})\.(?:json|crc)\.[0-9a-f-]{36}\.tmp(?:\.crc)?")
 IN_A_POD = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
 """The driver is the first process there: it gets no signal that it doesn't handle, and its end is that of all others."""
@@ -107,7 +108,7 @@ def killed(driver: Driver, first: int, grace: float) -> None:
 @pytest.mark.parametrize(
     "moment",
     [
-        pytest.param(number, marks=() if number < MOMENTS else pytest.mark.long(minutes=0.5))
+        pytest.param(number, marks=() if number in MOMENTS else pytest.mark.long(minutes=0.5))
         for number in range(50)
     ],
 )
@@ -134,28 +135,20 @@ def test_what_a_killed_driver_left_is_done_once_by_its_retry(
 
 
 def test_a_driver_that_stood_still_while_it_was_replaced_writes_nothing_more(
-    spark: SparkSession, table: Path, tmp_path: Path
+    spark: SparkSession, server: DriverServer, table: Path, tmp_path: Path
 ) -> None:
     before = commits(table)
-    with driver_of(tmp_path, attempt(1, table, closes=False)) as (driver, first):
-        wait_for(lambda: commits(table) > before or has_ended(driver), "the first commit")
-        processes = [first, *descendants(first)]
-        for process in processes:
-            os.kill(process, signal.SIGSTOP)
+    driver = submit_to(server, tmp_path, attempt(1, table, closes=False), SETTINGS)
+    wait_for(lambda: commits(table) > before or driver.running.has_ended(), "the first commit")
+    server.signal(signal.SIGSTOP)
+    try:
         retried = run_here(spark.newSession(), attempt(2, table, closes=False))
         after = commits(table)
-        for process in processes:
-            os.kill(process, signal.SIGCONT)
-        driver.process.communicate(timeout=300)
+    finally:
+        server.signal(signal.SIGCONT)
+    assert driver.ended() == 1
     assert retried["outcome"] == "Succeeded", retried
     result = driver.result()
     assert (result["outcome"], result["exception"]["class"]) == ("Failed", "Superseded"), result
     assert commits(table) == after
     assert rows(spark, table) == EXPECTED
-
-
-def descendants(process: int) -> list[int]:
-    listed = subprocess.run(
-        ["pgrep", "--parent", str(process)], capture_output=True, text=True, check=False
-    ).stdout.split()
-    return [number for child in map(int, listed) for number in (child, *descendants(child))]

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from integration.driver_server import DriverServer
 from integration.runner import program_of_steps
 from integration.runner.freezing import Freeze, wait_for
-from integration.runner.jobs import Document, Driver, at, class_path, statements
-from integration.runner.programs import Drivers, program, retried, stamps, submit_program, with_key
+from integration.runner.jobs import Document, Driver, Hosted, at, class_path, statements, submit_file_to
+from integration.runner.programs import Drivers, packed, program, retried, stamps, submit_program, with_key
 from sluice_runner.past import HistoryLost
 from sluice_runner.steps import StepError, Steps
 
@@ -27,6 +28,7 @@ SETTINGS = {
     "spark.driver.extraClassPath": class_path(),
     "spark.driver.memory": "512m",
 }
+PROGRAM = Path(program_of_steps.__file__)
 STEPS = ["clean", "load", "mark", "load more"]
 EXPECTED = [(1, "a"), (2, "b"), (3, "c!"), (4, "d")]
 ALL_DONE = [
@@ -196,7 +198,7 @@ def test_a_later_attempt_that_nothing_tells_what_was_done_begins_no_step(
 @contextmanager
 def driver_of(folder: Path, table: Path, document: Document) -> Iterator[Driver]:
     settings = {**SETTINGS, "spark.hadoop.sluice.test.freezeDir": str(folder)}
-    driver = submit_program(folder, Path(program_of_steps.__file__), [str(table)], document, settings)
+    driver = submit_program(folder, PROGRAM, [str(table)], document, settings)
     try:
         yield driver
     finally:
@@ -207,7 +209,7 @@ def driver_of(folder: Path, table: Path, document: Document) -> Iterator[Driver]
 
 @pytest.mark.parametrize(
     "moment",
-    [pytest.param(number, marks=() if number < 2 else pytest.mark.long(minutes=0.5)) for number in range(16)],
+    [pytest.param(number, marks=() if number == 1 else pytest.mark.long(minutes=0.5)) for number in range(16)],
 )
 def test_what_a_killed_program_left_is_done_once_by_its_retry(
     spark: SparkSession, table: Path, tmp_path: Path, drivers: Drivers, moment: int
@@ -227,30 +229,34 @@ def test_what_a_killed_program_left_is_done_once_by_its_retry(
     assert rows(spark, table) == EXPECTED, (left, result)
 
 
+def program_on(server: DriverServer, folder: Path, table: Path, document: Document) -> Hosted:
+    settings = {**SETTINGS, "spark.hadoop.sluice.test.freezeDir": str(folder)}
+    environment = {"SLUICE_PLAN": packed(document)}
+    return submit_file_to(server, folder, PROGRAM, [str(table)], settings, environment=environment)
+
+
 def test_a_program_that_was_held_while_it_was_replaced_writes_no_step_more(
-    spark: SparkSession, table: Path, tmp_path: Path, drivers: Drivers
+    spark: SparkSession, server: DriverServer, table: Path, tmp_path: Path, drivers: Drivers
 ) -> None:
     freeze = Freeze(tmp_path, "load")
-    with driver_of(tmp_path, table, retried(1, table)) as driver:
-        wait_for(lambda: freeze.is_reached() or driver.process.poll() is not None, "the commit of step load")
-        result = run_program(drivers, table, retried(2, table))
-        after = commits(table)
-        freeze.lift()
-        driver.process.communicate(timeout=300)
+    driver = program_on(server, tmp_path, table, retried(1, table))
+    wait_for(lambda: freeze.is_reached() or driver.running.has_ended(), "the commit of step load")
+    result = run_program(drivers, table, retried(2, table))
+    after = commits(table)
+    freeze.lift()
+    assert driver.ended() == 1
     assert result["outcome"] == "Succeeded"
     replaced = driver.result()
     assert (replaced["outcome"], replaced["exception"]["class"]) == ("Failed", "Superseded"), replaced
-    assert driver.process.returncode == 1
     assert commits(table) == after
     assert rows(spark, table) == EXPECTED
 
 
-def test_a_program_that_spark_submit_starts_leaves_its_result(
-    spark: SparkSession, table: Path, tmp_path: Path
+def test_a_program_as_a_process_leaves_its_result(
+    spark: SparkSession, server: DriverServer, table: Path, tmp_path: Path
 ) -> None:
-    with driver_of(tmp_path, table, program(1, table)) as driver:
-        stdout, _ = driver.process.communicate(timeout=300)
-    assert driver.process.returncode == 0
+    driver = program_on(server, tmp_path, table, program(1, table))
+    assert driver.ended() == 0
     assert statements(driver.result()) == ALL_DONE
-    assert "sluice: step load committed version 2 of " in stdout
+    assert "sluice: step load committed version 2 of " in driver.running.stdout
     assert rows(spark, table) == EXPECTED

@@ -114,8 +114,22 @@ PROGRAMS = {
 }
 
 
+COVERED_BY_OTHERS = {
+    ("a delete that matches nothing", 0),
+    ("a merge", 2),
+    ("an overwrite", 4),
+    ("maintenance", 2),
+}
+"""Drawn by --long alone: a retry after nothing, after a statement in the middle, and after all are drawn of other programs."""
+
+
 @pytest.mark.parametrize(
-    ("name", "count"), [(name, count) for name, (_, counts, _) in PROGRAMS.items() for count in counts]
+    ("name", "count"),
+    [
+        pytest.param(name, count, marks=pytest.mark.long if (name, count) in COVERED_BY_OTHERS else ())
+        for name, (_, counts, _) in PROGRAMS.items()
+        for count in counts
+    ],
 )
 def test_a_retry_does_the_rest_and_no_more(spark: SparkSession, table: Path, name: str, count: int) -> None:
     texts, _, ids = PROGRAMS[name]

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 import urllib.parse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from integration.runner.jobs import TELLING_ALL, Document, class_path, plan, submit
+from integration.driver_server import DriverServer
+from integration.runner.jobs import SMALL_SETTINGS, TELLING_ALL, Document, class_path, plan, submit_to
 
 AWKWARD = "s3cr3t \"pass'wörd/\\ 7"
 SECRETS = {
@@ -30,6 +31,7 @@ DERBY = {
 SETTINGS = {
     "spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore",
     "spark.hadoop.fs.s3a.secret.key": "s3cr3t-of-a-store",
+    "spark.driver.extraClassPath": class_path(),
     **TELLING_ALL,
 }
 
@@ -43,6 +45,15 @@ class Case:
     told: str
 
 
+@pytest.fixture(scope="module")
+def server() -> Iterator[DriverServer]:
+    """A driver whose environment has the secrets from the start, and which logs all from the start."""
+    secrets = {f"SECRET_{name}": value for name, value in SECRETS.items()}
+    variables = {**secrets, "SOME_API_TOKEN": "s3cr3t-of-the-environment"}
+    with DriverServer({**SMALL_SETTINGS, **SETTINGS}, variables) as made:
+        yield made
+
+
 @pytest.mark.parametrize(
     "case",
     [
@@ -52,12 +63,7 @@ class Case:
     ],
     ids=["read", "wrong encoding", "database"],
 )
-def test_no_secret_of_an_option_is_written_anywhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: Case
-) -> None:
-    for name in case.secrets:
-        monkeypatch.setenv(f"SECRET_{name}", SECRETS[name])
-    monkeypatch.setenv("SOME_API_TOKEN", "s3cr3t-of-the-environment")
+def test_no_secret_of_an_option_is_written_anywhere(server: DriverServer, tmp_path: Path, case: Case) -> None:
     source: Document = {
         "format": case.format,
         "options": dict(case.options),
@@ -69,16 +75,11 @@ def test_no_secret_of_an_option_is_written_anywhere(
     events = tmp_path / "events"
     events.mkdir()
     work = {"write": {"table": {"path": str(tmp_path / "orders")}, "source": source}}
-    driver = submit(
-        tmp_path,
-        plan(work),
-        {**SETTINGS, "spark.driver.extraClassPath": class_path(), "spark.eventLog.dir": str(events)},
-    )
-    stdout, _ = driver.process.communicate(timeout=500)
-    (tmp_path / "stdout").write_text(stdout)
-    stderr = (tmp_path / "stderr").read_text()
+    driver = submit_to(server, tmp_path, plan(work), {"spark.eventLog.dir": str(events)})
+    driver.ended()
+    (tmp_path / "log").write_text(server.log())
     assert driver.result()["outcome"] == case.outcome, driver.result()
-    assert case.told in stdout + stderr
+    assert case.told in driver.running.stdout + driver.running.stderr + server.log()
     written = [file for file in tmp_path.rglob("*") if file.is_file()]
     assert any(file.is_relative_to(events) for file in written)
     for file in written:

@@ -15,12 +15,14 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from integration.driver_server import DriverServer
 from integration.runner.freezing import Freeze, wait_for
-from integration.runner.jobs import Document, Driver, at, place, submit
+from integration.runner.jobs import Document, Driver, at, place, submit, submit_to
 from integration.runner.streaming import (
     DRIVER_SETTINGS,
     add,
     driver_held_at_its_commit,
+    held_in,
     ids,
     run_stream,
     running,
@@ -56,6 +58,8 @@ def test_what_a_killed_driver_had_begun_takes_effect_once_in_the_next(
         os.killpg(driver.process.pid, signal.SIGKILL)
         driver.process.communicate()
         freeze.lift()
+    assert driver.process.returncode == -signal.SIGKILL
+    assert driver.termination_log.read_bytes() == b"", "only a driver that is killed leaves no result"
     assert (checkpoint / "offsets" / "0").exists()
     assert ids(spark, made) == []
     assert run_stream(spark, stream_of(table, checkpoint, *texts))["outcome"] == "Succeeded"
@@ -64,25 +68,27 @@ def test_what_a_killed_driver_had_begun_takes_effect_once_in_the_next(
 
 
 def test_of_two_drivers_on_one_checkpoint_one_commits_and_the_other_is_told_that_it_lost(
-    spark: SparkSession, table: Path, made: Path, checkpoint: Path, hold: Hold
+    spark: SparkSession, server: DriverServer, table: Path, made: Path, freezes: Path
 ) -> None:
+    checkpoint = table.parent / "checkpoint"
     append: Document = {"table": {"path": place(made)}}
     held = stream_of(table, checkpoint, run_key="first-stream", trigger=EACH_SECOND, **append)
-    with hold(held) as (driver, freeze):
-        with running(spark, stream_of(table, checkpoint, trigger=EACH_SECOND, **append)) as second:
-            second.wait_until("batches", 1)
-            freeze.lift()
-            driver.process.communicate(timeout=240)
-            second.stop.ask()
-            assert second.result()["outcome"] == "Paused"
-        result = driver.result()
-    assert driver.process.returncode == 1
+    freeze = Freeze(freezes, "first-stream")
+    driver = submit_to(server, table.parent, held, held_in(freezes))
+    wait_for(lambda: freeze.is_reached() or driver.running.has_ended(), "the driver's commit")
+    with running(spark, stream_of(table, checkpoint, trigger=EACH_SECOND, **append)) as second:
+        second.wait_until("batches", 1)
+        freeze.lift()
+        assert driver.ended() == 1
+        second.stop.ask()
+        assert second.result()["outcome"] == "Paused"
+    result = driver.result()
     failure = result["exception"]
     assert (failure["class"], failure["retriable"]) == ("ConcurrentTransactionException", True), result
     assert ids(spark, made) == [1, 2]
 
 
-@pytest.mark.parametrize("told", ["all processes", "the JVM alone"])
+@pytest.mark.parametrize("told", [pytest.param("all processes", marks=pytest.mark.long), "the JVM alone"])
 def test_a_driver_that_is_ended_lets_its_batch_come_to_its_end(
     spark: SparkSession, table: Path, made: Path, hold: Hold, told: str
 ) -> None:

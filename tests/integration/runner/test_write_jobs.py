@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from integration.runner.jobs import Document, at, place, plan, run_here, statements
+from integration.runner.jobs import BUCKET_FOLDER, Document, at, place, plan, run_here, statements
 from integration.runner.operators_plan import of_job
 
 NEW_ROW = "SELECT 9L AS id, DATE'2026-11-20' AS date, 'new' AS item"
 
 
-@pytest.fixture(params=["path", "name"])
-def target(request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path) -> Iterator[Document]:
-    """A partitioned table with a row on each of two days, by its path or by its name."""
-    columns = "(id BIGINT, date DATE, item STRING) USING delta PARTITIONED BY (date)"
-    rows = "VALUES (1, DATE'2026-11-19', 'a'), (2, DATE'2026-11-20', 'b')"
+@pytest.fixture(params=["path"] if BUCKET_FOLDER in os.environ else ["path", "name"])
+def target(request: pytest.FixtureRequest, spark: SparkSession, table: Path) -> Iterator[Document]:
+    """A partitioned table with a row on each of two days, by its path or by its name. Tables by name are in no bucket."""
     if request.param == "path":
-        reference, name = {"path": place(tmp_path / "orders")}, at(tmp_path / "orders")
-    else:
-        reference, name = {"name": "default.orders"}, "default.orders"
-    spark.sql(f"CREATE TABLE {name} {columns}")
-    spark.sql(f"INSERT INTO {name} {rows}")
-    yield {"table": reference, "sql_name": name}
-    if request.param == "name":
-        spark.sql(f"DROP TABLE {name}")
+        yield {"table": {"path": place(table)}, "sql_name": at(table)}
+        return
+    spark.sql(f"CREATE TABLE default.orders USING delta LOCATION '{table}'")
+    yield {"table": {"name": "default.orders"}, "sql_name": "default.orders"}
+    spark.sql("DROP TABLE default.orders")
 
 
 def write(spark: SparkSession, target: Document, source: str = NEW_ROW, **fields: object) -> Document:

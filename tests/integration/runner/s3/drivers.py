@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkConf
 from pyspark.java_gateway import launch_gateway
 
 from devenv.s3_server import REGION, Account
-from integration.runner.s3.jars import s3_class_path
+from integration.runner.jobs import class_path
+from integration.runner.s3.jars import s3_variables
 from jvm_options import java_options
 
 OURS = "dev.sluice.delta.S3ConditionalLogStore"
@@ -149,12 +151,15 @@ def lines_in(log: Path, version: int) -> list[str]:
 def driver(memory: str = "256m") -> Iterator[Driver]:
     conf = SparkConf(loadDefaults=False)
     conf.set("spark.driver.memory", memory)
-    conf.set("spark.driver.extraClassPath", s3_class_path())
+    conf.set("spark.driver.extraClassPath", class_path())
     conf.set(
         "spark.driver.extraJavaOptions",
         java_options("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Dlog4j2.level=OFF"),
     )
-    gateway: Any = launch_gateway(conf, {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL})  # type: ignore[no-untyped-call]
+    with pytest.MonkeyPatch.context() as variables:  # a JVM has those of this process
+        for name, value in s3_variables().items():
+            variables.setenv(name, value)
+        gateway: Any = launch_gateway(conf, {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL})  # type: ignore[no-untyped-call]
     made = Driver(gateway)
     try:
         yield made

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 
-from integration.runner.jobs import class_path
 
-
-def s3_class_path() -> str:
+def s3_variables() -> dict[str, str]:
+    """The variables that put Hadoop's s3a behind all other jars, where the archive of classes still counts."""
     found = os.environ.get("SLUICE_AWS_JARS")
     if not found:
         raise RuntimeError(
             "SLUICE_AWS_JARS names no jars: run this by ./dev test, which brings Hadoop's s3a and an S3 server"
         )
-    return f"{class_path()}:{found.replace(',', ':')}"
+    return {"SPARK_DIST_CLASSPATH": found.replace(",", ":")}

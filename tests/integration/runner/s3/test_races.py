@@ -28,16 +28,16 @@ from integration.runner.s3.drivers import (
 )
 from integration.runner.s3.proxy import Request, S3Proxy, Send, Together, lose_reply
 
-DRIVERS = 8
+DRIVERS = (4, pytest.param(8, marks=pytest.mark.long))
 COMMITS = 20
 LINES = 50
 """A commit has so many lines of its tag, so that a part of one would be seen."""
 
 
-@pytest.fixture(scope="module")
-def drivers() -> Iterator[list[Driver]]:
+@pytest.fixture(scope="module", params=DRIVERS)
+def drivers(request: pytest.FixtureRequest) -> Iterator[list[Driver]]:
     with ExitStack() as ends:
-        yield [ends.enter_context(driver()) for _ in range(DRIVERS)]
+        yield [ends.enter_context(driver()) for _ in range(request.param)]
 
 
 class Writer:
@@ -103,11 +103,11 @@ def test_every_commit_that_was_acknowledged_is_there_once(
         Writer(one.store(hadoop_settings(proxy.endpoint)), log, str(number))
         for number, one in enumerate(drivers)
     ]
-    with ThreadPoolExecutor(DRIVERS) as threads:
+    with ThreadPoolExecutor(len(drivers)) as threads:
         for done in [threads.submit(writer.commit_all) for writer in writers]:
             done.result(300)
     acknowledged = [tag for writer in writers for tag in writer.acknowledged]
-    assert len(acknowledged) == DRIVERS * COMMITS
+    assert len(acknowledged) == len(drivers) * COMMITS
     assert sum(writer.refused for writer in writers) > 0, "nobody met anybody"
     assert Counter(tags(log)) == Counter(acknowledged)
 
@@ -163,7 +163,7 @@ def test_a_driver_that_is_killed_leaves_its_commit_whole_or_not_at_all(
     seed = random.SystemRandom().randrange(1 << 32)
     chance = random.Random(seed)  # noqa: S311 - nobody's secret
     with ExitStack() as ends:
-        running = [ends.enter_context(driver()) for _ in range(3)]
+        running = [ends.enter_context(driver()) for _ in range(2)]
         writers = [
             Writer(one.store(hadoop_settings(server.endpoint)), log, str(number))
             for number, one in enumerate(running)

@@ -15,7 +15,7 @@ import pytest
 from devenv.s3_server import S3Server
 from integration.runner import jobs
 from integration.runner.s3.drivers import OURS, hadoop_settings
-from integration.runner.s3.jars import s3_class_path
+from integration.runner.s3.jars import s3_variables
 
 HERE = Path(__file__).parents[1]
 SQL, WRITES = "test_sql_jobs.py", "test_write_jobs.py"
@@ -36,13 +36,13 @@ def test_what_holds_in_folders_holds_in_a_bucket(server: S3Server, scheme: str, 
     settings = {
         **{f"spark.hadoop.{key}": value for key, value in hadoop_settings(server.endpoint).items()},
         **{f"spark.delta.logStore.{name}.impl": OURS for name in ("s3", "s3a")},
-        "spark.driver.extraClassPath": s3_class_path(),
     }
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--basetemp={bucket / 'run'}"]
         + [str(HERE / file) for file in files],
         env={
             **os.environ,
+            **s3_variables(),
             jobs.BUCKET_FOLDER: str(bucket),
             jobs.SCHEME: scheme,
             jobs.STORE_SETTINGS: json.dumps(settings),

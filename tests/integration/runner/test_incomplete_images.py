@@ -1,0 +1,77 @@
+"""Images that lack Delta or our jar: a plan fails, and a program runs all the same and says what isn't known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from integration.driver_server import DriverServer
+from integration.runner import program_of_one_write
+from integration.runner.jobs import (
+    DELTA_SETTINGS,
+    SMALL_SETTINGS,
+    location,
+    plan,
+    spark_jars,
+    sql,
+    submit_file_to,
+    submit_to,
+)
+from integration.runner.programs import packed, program, submit_program
+from sluice.engines.result import parse
+from sluice_runner.declared import NO_JAR
+
+FILE = Path(program_of_one_write.__file__)
+
+
+def test_without_our_jar_commits_are_reported_and_the_footprint_is_left_to_the_operator(
+    tmp_path: Path,
+) -> None:
+    table = tmp_path / "orders"
+    settings = {name: value for name, value in DELTA_SETTINGS.items() if "logStore" not in name}
+    deltas = [jar for jar in spark_jars().split(",") if "sluice-logstore" not in jar]
+    settings["spark.driver.extraClassPath"] = ":".join(deltas)
+    driver = submit_program(tmp_path, FILE, [str(table), "delta"], program(1, table), settings)
+    stdout, _ = driver.process.communicate(timeout=500)
+    assert driver.process.returncode == 0, (tmp_path / "stderr").read_text()
+    result = driver.result()
+    assert result["outcome"] == "Succeeded"
+    [statement] = result["statements"]
+    assert [(commit["table"], commit["version"]) for commit in statement["commits"]] == [(location(table), 0)]
+    assert result["footprint"] == {"strayed": [], "unlooked": f"statement 1: {NO_JAR}"}
+    assert f"sluice: not known: whether commits keep to the footprint can't be looked at: {NO_JAR}" in stdout
+
+
+@pytest.fixture(scope="module")
+def without_delta() -> Iterator[DriverServer]:
+    with DriverServer(SMALL_SETTINGS) as made:
+        yield made
+
+
+def test_without_delta_nothing_is_said_of_commits(without_delta: DriverServer, tmp_path: Path) -> None:
+    table = tmp_path / "orders"
+    environment = {"SLUICE_PLAN": packed(program(1, table))}
+    driver = submit_file_to(
+        without_delta, tmp_path, FILE, [str(table), "parquet"], {}, environment=environment
+    )
+    assert driver.ended() == 0, driver.running.stderr
+    result = driver.result()
+    assert result["outcome"] == "Succeeded"
+    [statement] = result["statements"]
+    assert "commits" not in statement
+    assert "sluice: not known: what is committed can't be looked up" in driver.running.stdout
+    read = parse(driver.termination_log.read_text())
+    assert read is not None
+    assert (read.commits_left_out, read.has_kept_to_footprint) == (True, None)
+
+
+def test_without_delta_a_plan_fails_with_the_class_that_is_missing(
+    without_delta: DriverServer, tmp_path: Path
+) -> None:
+    driver = submit_to(without_delta, tmp_path, plan(sql("INSERT INTO t VALUES (1)")), {})
+    assert driver.ended() == 1
+    result = driver.result()
+    assert result["outcome"] == "Failed"
+    assert "org.apache.spark.sql.delta" in result["exception"]["message"]
