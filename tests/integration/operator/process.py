@@ -150,7 +150,7 @@ def sluice(kubeconfig: Path, *arguments: str) -> subprocess.CompletedProcess[str
 class Typed:
     """A command that somebody has typed, and watches."""
 
-    process: subprocess.Popen[bytes]
+    process: Forked
     out: Path
     told: Path
 
@@ -175,13 +175,7 @@ def typed(kubeconfig: Path, folder: Path, *arguments: str) -> Iterator[Typed]:
     """Starts `sluice` with these arguments; it is killed at the end if it still runs."""
     out, told = folder / "stdout", folder / "stderr"
     with out.open("wb") as stdout, told.open("wb") as stderr:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "sluice.cli.main", *arguments],
-            env=_environment(kubeconfig),
-            stdin=subprocess.DEVNULL,
-            stdout=stdout,
-            stderr=stderr,
-        )
+        process = FORKED_COMMANDS.start(["sluice", *arguments], _environment(kubeconfig), stdout, stderr)
     try:
         yield Typed(process, out, told)
     finally:
