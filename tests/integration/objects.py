@@ -4,10 +4,12 @@ import http.client
 import json
 import socket
 import ssl
+import threading
 from base64 import b64decode
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -50,16 +52,38 @@ class NoSuchObjectError(AssertionError):
     """What was to be changed is not there."""
 
 
+class _Open:
+    """An open connection, which is closed when no thread has it any more."""
+
+    def __init__(self, connection: http.client.HTTPConnection) -> None:
+        self.connection = connection
+
+    def __del__(self) -> None:
+        self.connection.close()
+
+
+class _Kept(threading.local):
+    """A thread's connection for what it reads: to open one costs the API server three times as much as to answer."""
+
+    open: _Open | None = None
+
+
 @dataclass(frozen=True)
 class Server:
-    """Requests, each on a connection of its own, so that a server that was started anew is found again."""
+    """Requests. Reads share a connection, and find a server that was started anew; each change has a connection of its own."""
 
     connect: Connect
     token: str | None = None
+    _kept: _Kept = field(default_factory=_Kept, repr=False, compare=False)
 
     @staticmethod
     def of(kubeconfig: Path) -> "Server":
-        content = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
+        return Server._told_by(kubeconfig.read_text(encoding="utf-8"))
+
+    @staticmethod
+    @lru_cache(maxsize=8)
+    def _told_by(text: str) -> "Server":
+        content = yaml.safe_load(text)
         cluster = content["clusters"][0]["cluster"]
         authority = b64decode(cluster["certificate-authority-data"]).decode("ascii")
         context = ssl.create_default_context(cadata=authority)
@@ -93,9 +117,28 @@ class Server:
         return found
 
     def _ask(self, method: str, path: str, body: object, content: str) -> tuple[int, str]:
+        if method == "GET":
+            return self._read(path, content)
         with closing(self.connect()) as connection:
             response = self._send(connection, method, path, body, content)
             return response.status, response.read().decode("utf-8")
+
+    def _read(self, path: str, content: str) -> tuple[int, str]:
+        kept, self._kept.open = self._kept.open, None
+        if kept is not None:
+            try:
+                return self._read_on(kept, path, content)
+            except TimeoutError:
+                raise
+            except (http.client.HTTPException, OSError):
+                pass  # the server has closed it since
+        return self._read_on(_Open(self.connect()), path, content)
+
+    def _read_on(self, kept: _Open, path: str, content: str) -> tuple[int, str]:
+        response = self._send(kept.connection, "GET", path, None, content)
+        answer = response.status, response.read().decode("utf-8")
+        self._kept.open = None if response.will_close else kept
+        return answer
 
     def events(self, path: str) -> Iterator[Json]:
         """Yields the events of a watch until it ends: the path's query bounds it."""
