@@ -21,7 +21,8 @@ from typing import IO
 from integration.waiting import PATIENCE
 
 PREPARED = Path(__file__).with_name("prepared.py")
-OPERATOR = Path(__file__).parents[2] / "operator"
+ROOT = Path(__file__).parents[2]
+OPERATOR = ROOT / "operator"
 MILLISECOND = 1000
 
 
@@ -75,16 +76,28 @@ def _all_of(file: IO[bytes]) -> str:
 class Forker:
     """Starts one program, `MODULE:FUNCTION`, again and again, from a process that has imported it and these modules."""
 
-    def __init__(self, program: str, *imported: str) -> None:
+    def __init__(self, program: str, *imported: str, path: str = str(OPERATOR)) -> None:
+        """`path`: where Python finds the program, as in `PYTHONPATH`."""
         self._command = [sys.executable, str(PREPARED), program, *imported]
+        self._path = path
         self._socket: socket.socket | None = None
         self._lock = threading.Lock()
 
     def start(
-        self, arguments: Sequence[str], environment: Mapping[str, str], stdout: IO[bytes], stderr: IO[bytes]
+        self,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        stdout: IO[bytes],
+        stderr: IO[bytes],
+        *,
+        folder: str | None = None,
     ) -> Forked:
         """`arguments`: the first is what it is called."""
-        given = {"arguments": list(arguments), "environment": dict(environment), "folder": str(Path.cwd())}
+        given = {
+            "arguments": list(arguments),
+            "environment": dict(environment),
+            "folder": folder or str(Path.cwd()),
+        }
         return Forked(self, self.ask(given, stdout.fileno(), stderr.fileno()))
 
     def run(
@@ -116,7 +129,7 @@ class Forker:
                 self._command,
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
-                env={**os.environ, "PYTHONPATH": str(OPERATOR), "RUST_LOG": "off"},
+                env={**os.environ, "PYTHONPATH": self._path, "RUST_LOG": "off"},
                 start_new_session=True,  # who interrupts us lets us end what it has forked
             )
 
