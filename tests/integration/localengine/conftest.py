@@ -1,8 +1,12 @@
-"""A local engine for each test, in a namespace of its own, and the applications that it is to run."""
+"""A local engine for each test, in a namespace of its own, and the applications that it is to run.
+
+Its drivers are a shell that has one child, as spark-submit has one: a JVM that does nothing but start a program costs a second.
+Where spark-submit's own exit codes, words and signals count, a test asks for it.
+"""
 
 import os
+import shlex
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -11,11 +15,11 @@ from typing import Any
 
 import pytest
 
+from integration.forking import Forked
+from integration.localengine.forked_engines import FORKED_ENGINES
 from integration.objects import Objects
 from integration.waiting import PATIENCE, eventually
 from sluice.api.base import Json
-
-ROOT = Path(__file__).parents[3]
 
 # For a JVM that does nothing but start and run the program below.
 BRIEF_JVM = os.environ.get("SLUICE_JVM_OPTIONS", "")
@@ -39,34 +43,44 @@ if code == 0:
 sys.exit(code)
 """
 
+# The program begins at the first word that names one.
+STAND_IN = f"""#!/bin/sh
+while [ "${{1%.py}}" = "$1" ]; do shift; done
+{shlex.quote(sys.executable)} "$@"
+exit $?
+"""
+
 
 @dataclass
 class Engine:
-    """The engine as people start it; what it has done so far is in its log."""
+    """What it has done so far is in its log."""
 
     kubeconfig: Path
     namespace: str
     work: Path
     log: Path
-    process: subprocess.Popen[bytes] | None = field(default=None)
+    has_spark_submit: bool = False
+    """Whether its drivers are started by the real one."""
+    process: Forked | None = field(default=None)
     former_starts: int = 0
 
     def start(self, *options: str) -> None:
         self.former_starts = self.starts()
+        arguments = [
+            *("localengine", "--namespace", self.namespace),
+            *("--kubeconfig", str(self.kubeconfig), "--work", str(self.work)),
+            *("--node", self.namespace, "--stop-drivers", *options),
+            *(() if self.has_spark_submit else ("--spark-submit", str(self._stand_in()))),
+        ]
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [
-                    *(sys.executable, "-m", "localengine", "--namespace", self.namespace),
-                    *("--kubeconfig", str(self.kubeconfig), "--work", str(self.work)),
-                    *("--node", self.namespace, "--stop-drivers", *options),
-                ],
-                env={
-                    **os.environ,
-                    "PYTHONPATH": os.pathsep.join((str(ROOT / "devtools"), str(ROOT / "operator"))),
-                },
-                stdout=log,
-                stderr=log,
-            )
+            self.process = FORKED_ENGINES.start(arguments, os.environ, log, log)
+
+    def _stand_in(self) -> Path:
+        program = self.log.with_name("spark-submit")
+        if not program.exists():
+            program.write_text(STAND_IN, encoding="utf-8")
+            program.chmod(0o755)
+        return program
 
     def end(self, how: signal.Signals) -> int:
         assert self.process is not None

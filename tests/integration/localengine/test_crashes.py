@@ -10,6 +10,7 @@ from integration.waiting import eventually
 
 
 def test_a_driver_survives_the_engine_and_is_reported_by_the_next_one(engine: Any, applications: Any) -> None:
+    engine.has_spark_submit = True
     engine.start("--drivers", "2")
     applications.create("through")
     applications.create("meanwhile", code=5)

@@ -7,6 +7,7 @@ from integration.waiting import eventually
 
 
 def test_a_deleted_pod_ends_its_process_and_is_gone_only_then(engine: Any, applications: Any) -> None:
+    engine.has_spark_submit = True
     engine.start()
     applications.create("run")
     applications.runs_its_program("run")

@@ -8,6 +8,7 @@ from integration.waiting import eventually
 def test_a_run_completes_with_the_status_and_the_pod_of_the_real_operator(
     engine: Any, applications: Any
 ) -> None:
+    engine.has_spark_submit = True
     engine.start()
     applications.create("good")
     applications.let_go("good")
@@ -34,6 +35,7 @@ def test_a_run_completes_with_the_status_and_the_pod_of_the_real_operator(
 def test_a_failing_driver_gives_its_exit_code_in_the_status_and_its_log_in_the_pod(
     engine: Any, applications: Any
 ) -> None:
+    engine.has_spark_submit = True
     engine.start()
     applications.create("bad", code=3)
     applications.let_go("bad")

@@ -20,6 +20,7 @@ def test_what_is_suspended_from_the_start_runs_once_it_is_resumed(engine: Any, a
 def test_what_is_suspended_while_it_runs_ends_and_runs_again_once_its_former_driver_has_gone(
     engine: Any, applications: Any
 ) -> None:
+    engine.has_spark_submit = True
     engine.start()
     applications.create("preempted", finalizers=("sluice.dev/lease",))
     applications.runs_its_program("preempted")
