@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from base64 import b64decode
@@ -25,9 +24,13 @@ from devenv.stack import Stack
 from devenv.toolchain import cache
 from integration import evidence
 from integration.conftest import Kubectl
+from integration.forking import Forked
 from integration.leases.redis_process import RedisProcess, running_redis
+from integration.localengine.forked_engines import FORKED_ENGINES
 from integration.objects import Objects, Server
 from integration.operator.process import OperatorProcess, configuration
+from integration.warm_drivers import submit
+from integration.warm_drivers.server import WarmDrivers
 from jvm_options import java_options
 from sluice.api.base import Json
 from sluice.engines.account import DRIVER_RESOURCES, DRIVER_VERBS
@@ -61,8 +64,9 @@ class Pipeline:
     namespace: str
     operator: OperatorProcess
     redis: RedisProcess
-    engine: subprocess.Popen[bytes]
+    engine: Forked
     lake: Path
+    warm: WarmDrivers
     accounts: dict[str, Path] = field(default_factory=dict)
     """Folders of service accounts, as a pod has one, by the runtimes whose drivers have them."""
     applied_at: dict[str, float] = field(default_factory=dict)
@@ -102,10 +106,14 @@ class Pipeline:
         yield from evidence.resources(self._objects)
         yield from evidence.redis_keys(self.redis.url)
         yield from evidence.logs_below(self.lake.parent)
+        yield from evidence.logs_below(self.warm.folder)
 
     def driver(self, name: str) -> psutil.Process:
-        """The process of the job's driver: spark-submit's JVM."""
+        """The JVM of the job's driver."""
         application = self.status(name)["attempts"][-1]["application"]
+        warm = self.warm.pid_of(application)
+        if warm is not None:
+            return psutil.Process(warm)
         deadline = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < deadline:
             for process in psutil.process_iter(["name", "environ"]):
@@ -135,31 +143,58 @@ def _command(process: psutil.Process) -> list[str]:
     return words
 
 
+@pytest.fixture(scope="session")
+def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WarmDrivers]:
+    drivers = WarmDrivers(tmp_path_factory.mktemp("warm"))
+    drivers.start()
+    yield drivers
+    drivers.end()
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the pipeline of a module works, and by what."""
+
+    stack: Stack
+    kubectl: Kubectl
+    warm: WarmDrivers
+    namespace: str
+    folder: Path
+
+
 @pytest.fixture(scope="module")
-def pipeline(
-    stack: Stack, kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> Iterator[Pipeline]:
-    folder = tmp_path_factory.mktemp("pipeline")
-    accounts = {name: folder / "accounts" / name for name in ("may", "may-not")}
-    with_accounts = {
-        name: PROFILE | {"driverPod": in_cluster(at, stack.kubeconfig)} for name, at in accounts.items()
+def place(
+    stack: Stack,
+    kubectl: Kubectl,
+    warm: WarmDrivers,
+    tmp_path_factory: pytest.TempPathFactory,
+    request: pytest.FixtureRequest,
+) -> Place:
+    module = request.path.stem.removeprefix("test_").replace("_", "-")
+    return Place(stack, kubectl, warm, f"pipeline-{module}", tmp_path_factory.mktemp("pipeline"))
+
+
+@pytest.fixture(scope="module")
+def pipeline(place: Place) -> Iterator[Pipeline]:
+    accounts = {name: place.folder / "accounts" / name for name in ("may", "may-not")}
+    variables = {name: in_cluster(at, place.stack.kubeconfig) for name, at in accounts.items()}
+    runtimes = {
+        "default": PROFILE,
+        "own-jvm": profile(OWN_JVM),
+        "may": profile(variables["may"]),
+        **{f"{name}-own-jvm": profile(found | OWN_JVM) for name, found in variables.items()},
     }
-    with running_pipeline(
-        stack, kubectl, folder, namespace_of(request), {"default": PROFILE, **with_accounts}
-    ) as running:
+    with running_pipeline(place, runtimes) as running:
         running.accounts.update(accounts)
         yield running
 
 
 @pytest.fixture(scope="module")
-def streaming(
-    stack: Stack, kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> Iterator[Pipeline]:
+def streaming(place: Place) -> Iterator[Pipeline]:
     """With drivers that may ask for their pods, as streams have to."""
-    folder = tmp_path_factory.mktemp("streaming")
-    account = folder / "account"
-    runtimes = {"default": PROFILE | {"driverPod": in_cluster(account, stack.kubeconfig)}}
-    with running_pipeline(stack, kubectl, folder, namespace_of(request), runtimes, drivers=4) as running:
+    account = place.folder / "account"
+    runtimes = {"default": profile(in_cluster(account, place.stack.kubeconfig))}
+    with running_pipeline(place, runtimes, drivers=4) as running:
         let_drivers_report(running, "streams", account)
         yield running
 
@@ -194,16 +229,9 @@ def make_account(pipeline: Pipeline, account: str, folder: Path) -> None:
     (folder / "ca.crt").write_bytes(b64decode(authority))
 
 
-def namespace_of(request: pytest.FixtureRequest) -> str:
-    return f"pipeline-{request.path.stem.removeprefix('test_').replace('_', '-')}"
-
-
 @contextmanager
 def running_pipeline(
-    stack: Stack,
-    kubectl: Kubectl,
-    folder: Path,
-    namespace: str,
+    place: Place,
     runtimes: Json,
     *,
     jars: Sequence[str] = (),
@@ -213,6 +241,7 @@ def running_pipeline(
 ) -> Iterator[Pipeline]:
     """`jars`: what drivers need beside Delta and our LogStores. `environment`: the operator's. `settings`: of its configuration.
     `drivers`: how many may run at once."""
+    kubectl, namespace, folder = place.kubectl, place.namespace, place.folder
     lake = folder / "lake"
     lake.mkdir()
     created = kubectl("create", "namespace", namespace)
@@ -222,11 +251,11 @@ def running_pipeline(
     )
     with running_redis(ensure_redis_server(cache()), folder / "redis") as redis:
         config = configuration([namespace], redis.url, runtimes=runtimes, **settings)
-        operator = OperatorProcess(stack.kubeconfig, config, folder, environment=dict(environment))
+        operator = OperatorProcess(place.stack.kubeconfig, config, folder, environment=dict(environment))
         operator.start()
-        engine = _engine(stack.kubeconfig, namespace, folder, jars, drivers)
+        engine = _engine(place, jars, drivers)
         try:
-            yield Pipeline(kubectl, namespace, operator, redis, engine, lake)
+            yield Pipeline(kubectl, namespace, operator, redis, engine, lake, place.warm)
         finally:
             operator.kill()
             engine.send_signal(signal.SIGTERM)
@@ -243,36 +272,37 @@ PROFILE: Json = {
 }
 
 
-def in_cluster(account: Path, kubeconfig: Path) -> Json:
-    """Gives a process what Kubernetes gives a container: the API server's address, and a folder with its account."""
+OWN_JVM = {submit.OWN_JVM: "1"}
+"""The variables of drivers whose start or end is what is tested: spark-submit itself starts them."""
+
+
+def profile(variables: Mapping[str, str]) -> Json:
+    """Of drivers that have these variables."""
+    env = [{"name": name, "value": text} for name, text in variables.items()]
+    return PROFILE | {
+        "driverPod": {"spec": {"containers": [{"name": "spark-kubernetes-driver", "env": env}]}}
+    }
+
+
+def in_cluster(account: Path, kubeconfig: Path) -> dict[str, str]:
+    """What Kubernetes gives a container, for a process: the API server's address, and a folder with its account."""
     server = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))["clusters"][0]["cluster"]["server"]
     address = urlsplit(server)
-    variables = {
+    return {
         "KUBERNETES_SERVICE_HOST": str(address.hostname),
         "KUBERNETES_SERVICE_PORT": str(address.port),
         "SLUICE_SERVICE_ACCOUNT": str(account),
     }
-    env = [{"name": name, "value": value} for name, value in variables.items()]
-    return {"spec": {"containers": [{"name": "spark-kubernetes-driver", "env": env}]}}
 
 
-def _engine(
-    kubeconfig: Path, namespace: str, folder: Path, jars: Sequence[str], drivers: int
-) -> subprocess.Popen[bytes]:
+def _engine(place: Place, jars: Sequence[str], drivers: int) -> Forked:
     all_jars = ",".join([os.environ["SLUICE_SPARK_JARS"], *jars])
-    with (folder / "engine.log").open("ab") as log:
-        return subprocess.Popen(
-            [
-                *(sys.executable, "-m", "localengine", "--namespace", namespace, "--stop-drivers"),
-                *("--kubeconfig", str(kubeconfig), "--work", str(folder / "engine")),
-                *("--drivers", str(drivers)),
-                f"--jars={all_jars}",
-            ],
-            env={
-                **os.environ,
-                "PYTHONPATH": os.pathsep.join((str(ROOT / "devtools"), str(ROOT / "operator"))),
-            },
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-        )
+    arguments = [
+        *("localengine", "--namespace", place.namespace, "--stop-drivers"),
+        *("--kubeconfig", str(place.stack.kubeconfig), "--work", str(place.folder / "engine")),
+        *("--drivers", str(drivers), f"--jars={all_jars}"),
+        *("--spark-submit", str(place.warm.spark_submit)),
+        *("--driver-env", f"PYSPARK_PYTHON={sys.executable}"),
+    ]
+    with (place.folder / "engine.log").open("ab") as log:
+        return FORKED_ENGINES.start(arguments, os.environ, log, log)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from collections.abc import Iterator
+import socket
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Protocol
+from typing import Protocol
 
 from arro3.core import Array, DataType, Table
 from deltalake import CommitProperties, DeltaTable, Field, TableFeatures, Transaction, write_deltalake
 from deltalake.schema import PrimitiveType
 
 from integration.pipeline import foreign_spark
-from integration.pipeline.foreign_spark import DONE, READY
+from integration.waiting import PATIENCE
+from integration.warm_drivers.server import WarmDrivers
 
 NEW_COLUMN = "remark"
 
@@ -66,11 +65,10 @@ class ForeignSpark:
 
     engine = "Apache-Spark/"
 
-    def __init__(self, statements: IO[bytes], answers: IO[bytes], log: Path) -> None:
-        self._statements = statements
-        self._answers = answers
+    def __init__(self, connection: socket.socket, log: Path) -> None:
+        self._connection = connection
+        self._answers = connection.makefile("rb")
         self._log = log
-        self._hears(READY)
 
     def append(self, table: Path, column: str, number: int, day: str) -> None:
         self._sql(f"INSERT INTO {_at(table)} ({column}, day) VALUES ({number}, '{day}')")
@@ -93,14 +91,9 @@ class ForeignSpark:
             self._sql(f"RESET spark.databricks.delta.write.{name}")
 
     def _sql(self, statement: str) -> None:
-        self._statements.write(f"{statement}\n".encode())
-        self._hears(DONE)
-
-    def _hears(self, answer: bytes) -> None:
+        self._connection.sendall(f"{statement}\n".encode())
         told = self._answers.readline()
-        assert told == answer, (
-            f"{told!r} instead of {answer!r}\n{self._log.read_text(encoding='utf-8')[-3000:]}"
-        )
+        assert told == b"done\n", f"{told!r}: {self._log.read_text(encoding='utf-8')[-3000:]}"
 
 
 def _at(table: Path) -> str:
@@ -108,25 +101,21 @@ def _at(table: Path) -> str:
 
 
 @contextmanager
-def running_spark(folder: Path) -> Iterator[ForeignSpark]:
-    tests = Path(__file__).parents[2]
-    path = os.pathsep.join([str(tests), str(tests.parent / "spark-images" / "runner" / "src")])
-    log = folder / "foreign-spark.log"
-    with log.open("wb") as errors:
-        process = subprocess.Popen(
-            [sys.executable, foreign_spark.__file__],
-            env={**os.environ, "PYTHONPATH": path, "PYSPARK_PYTHON": sys.executable},
-            cwd=folder,
-            bufsize=0,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
+def running_spark(warm: WarmDrivers, settings: Mapping[str, str], folder: Path) -> Iterator[ForeignSpark]:
+    address, log = folder / "socket", folder / "foreign-spark.log"
+    with socket.socket(socket.AF_UNIX) as listener, log.open("wb") as output:
+        listener.bind(str(address))
+        listener.listen()
+        listener.settimeout(PATIENCE)
+        driver = warm.submit(
+            "foreign", settings, [foreign_spark.__file__, str(address)], folder, output, output
         )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    with process.stdin, process.stdout:
         try:
-            yield ForeignSpark(process.stdin, process.stdout, log)
+            connection, _ = listener.accept()
+            with connection:
+                yield ForeignSpark(connection, log)
+                connection.shutdown(socket.SHUT_RDWR)
+                driver.wait(PATIENCE)
         finally:
-            process.kill()
-            process.wait(60)
+            driver.terminate()
+            driver.wait(PATIENCE)

@@ -26,7 +26,8 @@ def orders(pipeline: Pipeline) -> str:
         "create-orders",
         {
             "sql": f"CREATE TABLE {table} (id BIGINT, date DATE) USING delta PARTITIONED BY (date);\n"
-            f"INSERT INTO {table} SELECT id, DATE '2026-11-19' FROM range(10)"
+            f"INSERT INTO {table} SELECT id, DATE '2026-11-19' FROM range(10)",
+            "runtimeRef": "own-jvm",
         },
     )
     return table
@@ -62,15 +63,17 @@ def _at(time_text: str) -> float:
 
 def test_appends_run_together_and_a_merge_waits_for_them(pipeline: Pipeline, orders: str) -> None:
     pipeline.until("create-orders", "Succeeded")
-    for name in ("append-1", "append-2"):
-        pipeline.apply(name, {"sql": f"INSERT INTO {orders} SELECT id, DATE '2026-11-20' FROM range(5)"})
-    pipeline.apply(
-        "merge",
-        {
-            "sql": f"MERGE INTO {orders} t USING (SELECT 1 AS id) s ON t.id = s.id WHEN MATCHED THEN DELETE",
-        },
-    )
-    blocked = pipeline.until("merge", "Waiting")
+    with pipeline.warm.held():
+        for name in ("append-1", "append-2"):
+            pipeline.apply(name, {"sql": f"INSERT INTO {orders} SELECT id, DATE '2026-11-20' FROM range(5)"})
+            pipeline.until(name, "Running")
+        pipeline.apply(
+            "merge",
+            {
+                "sql": f"MERGE INTO {orders} t USING (SELECT 1 AS id) s ON t.id = s.id WHEN MATCHED THEN DELETE",
+            },
+        )
+        blocked = pipeline.until("merge", "Waiting")
     assert blocked["blockedBy"][0]["job"] in (
         f"{pipeline.namespace}/append-1",
         f"{pipeline.namespace}/append-2",
@@ -107,7 +110,8 @@ def test_a_killed_driver_ends_its_job_with_what_it_had_committed(pipeline: Pipel
         "killed",
         {
             "sql": f"INSERT INTO {orders} VALUES (100, DATE '2026-11-21');\n"
-            f"INSERT INTO {orders} SELECT 101, DATE '2026-11-21' WHERE ({sleeper}) > 0"
+            f"INSERT INTO {orders} SELECT 101, DATE '2026-11-21' WHERE ({sleeper}) > 0",
+            "runtimeRef": "own-jvm",
         },
     )
     pipeline.until("killed", "Running")
@@ -132,9 +136,10 @@ def test_an_operator_killed_while_a_job_runs_finds_it_again_and_runs_it_once(
     pipeline: Pipeline, orders: str
 ) -> None:
     before = _rows(pipeline)
-    pipeline.apply("survivor", {"sql": f"INSERT INTO {orders} VALUES (200, DATE '2026-11-22')"})
-    pipeline.until("survivor", "Starting", "Running")
-    pipeline.operator.kill()
+    with pipeline.warm.held():
+        pipeline.apply("survivor", {"sql": f"INSERT INTO {orders} VALUES (200, DATE '2026-11-22')"})
+        pipeline.until("survivor", "Running")
+        pipeline.operator.kill()
     pipeline.operator.start()
     status = pipeline.until("survivor", "Succeeded")
     assert [attempt["number"] for attempt in status["attempts"]] == [1]

@@ -6,27 +6,23 @@ from contextlib import contextmanager
 
 import pytest
 
-from devenv.stack import Stack
-from integration.conftest import Kubectl
-from integration.pipeline.conftest import PROFILE, SPARK_CONF, Pipeline, namespace_of, running_pipeline
+from integration.pipeline.conftest import OWN_JVM, SPARK_CONF, Pipeline, Place, profile, running_pipeline
 
 pytestmark = [pytest.mark.timeout(1200), pytest.mark.long(minutes=4)]
 
 
 @pytest.fixture
-def pipeline(
-    stack: Stack, kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> Iterator[Pipeline]:
-    folder = tmp_path_factory.mktemp("reported-names")
+def pipeline(place: Place) -> Iterator[Pipeline]:
     metastore = {
         "spark.sql.catalogImplementation": "hive",
-        "spark.sql.warehouse.dir": str(folder / "warehouse"),
-        "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={folder / 'metastore'};create=true",
+        "spark.sql.warehouse.dir": str(place.folder / "warehouse"),
+        "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={place.folder / 'metastore'};create=true",
         "spark.hadoop.datanucleus.schema.autoCreateAll": "true",
         "spark.hadoop.hive.metastore.schema.verification": "false",
     }
-    profiles = {"default": PROFILE, "hive": PROFILE | {"sparkConf": SPARK_CONF | metastore}}
-    with running_pipeline(stack, kubectl, folder, namespace_of(request), profiles) as running:
+    own = profile(OWN_JVM)
+    profiles = {"default": own, "hive": own | {"sparkConf": SPARK_CONF | metastore}}
+    with running_pipeline(place, profiles) as running:
         yield running
 
 

@@ -8,12 +8,11 @@ import pytest
 from arro3.core import Array, DataType, Table
 from deltalake import DeltaTable, QueryBuilder, write_deltalake
 
-from devenv.stack import Stack
-from integration.conftest import Kubectl
 from integration.pipeline import foreign
-from integration.pipeline.conftest import PROFILE, SPARK_CONF, Pipeline, namespace_of, running_pipeline
+from integration.pipeline.conftest import PROFILE, SPARK_CONF, Pipeline, Place, running_pipeline
 from integration.pipeline.foreign import DeltaRs, Foreign
 from integration.runner.freezing import Freeze, wait_for
+from integration.warm_drivers.server import WarmDrivers
 from sluice.api.base import Json
 from sluice.conflicts.cures import LET_IT_WAIT, OTHERS_OWN_TXN_APP_ID
 
@@ -30,16 +29,9 @@ def freezes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def pipeline(
-    stack: Stack,
-    kubectl: Kubectl,
-    tmp_path_factory: pytest.TempPathFactory,
-    request: pytest.FixtureRequest,
-    freezes: Path,
-) -> Iterator[Pipeline]:
+def pipeline(place: Place, freezes: Path) -> Iterator[Pipeline]:
     held = PROFILE | {"sparkConf": SPARK_CONF | {FREEZES: str(freezes)}}
-    folder = tmp_path_factory.mktemp("pipeline")
-    with running_pipeline(stack, kubectl, folder, namespace_of(request), {"default": held}) as running:
+    with running_pipeline(place, {"default": held}) as running:
         yield running
 
 
@@ -88,8 +80,8 @@ def test_who_loses_to_a_foreign_writer_does_what_is_left_and_nothing_twice(
 
 
 @pytest.fixture(scope="module")
-def engines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Foreign]]:
-    with foreign.running_spark(tmp_path_factory.mktemp("foreign")) as spark:
+def engines(warm: WarmDrivers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Foreign]]:
+    with foreign.running_spark(warm, SPARK_CONF, tmp_path_factory.mktemp("foreign")) as spark:
         yield {"delta-rs": DeltaRs(), "Spark": spark}
 
 

@@ -19,10 +19,11 @@ def test_a_run_that_is_doubled_and_created_again_takes_effect_once(pipeline: Pip
         f"INSERT INTO {other} SELECT id FROM {table}",
         "runKey": "load/2026-11-19",
     }
-    pipeline.apply("run-first", run)
-    pipeline.until("run-first", "Starting", "Running")
-    pipeline.apply("run-double", run)
-    waits = pipeline.until("run-double", "Waiting")
+    with pipeline.warm.held():
+        pipeline.apply("run-first", run)
+        pipeline.until("run-first", "Running")
+        pipeline.apply("run-double", run)
+        waits = pipeline.until("run-double", "Waiting")
     assert [one["rule"] for one in waits["blockedBy"]] == ["same-run"]
     assert waits["runKey"] == "load/2026-11-19"
 

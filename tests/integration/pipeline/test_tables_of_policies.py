@@ -11,9 +11,7 @@ import pytest
 from deltalake import DeltaTable, QueryBuilder, write_deltalake
 
 from devenv.processes import wait_until
-from devenv.stack import Stack
-from integration.conftest import Kubectl
-from integration.pipeline.conftest import PATIENCE_SECONDS, PROFILE, Pipeline, namespace_of, running_pipeline
+from integration.pipeline.conftest import PATIENCE_SECONDS, PROFILE, Pipeline, Place, running_pipeline
 from integration.pipeline.foreign import rows
 from sluice.api import names
 from sluice.api.base import Json
@@ -25,15 +23,9 @@ WANTED = "interval 60 days"
 
 
 @pytest.fixture(scope="module")
-def looking(
-    stack: Stack, kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> Iterator[Pipeline]:
+def looking(place: Place) -> Iterator[Pipeline]:
     """One whose operator looks at the tables of policies all the time."""
-    folder = tmp_path_factory.mktemp("looking")
-    runtimes = {"default": PROFILE}
-    with running_pipeline(
-        stack, kubectl, folder, namespace_of(request), runtimes, settings={"policyLook": "1s"}
-    ) as running:
+    with running_pipeline(place, {"default": PROFILE}, settings={"policyLook": "1s"}) as running:
         yield running
 
 
