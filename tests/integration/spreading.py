@@ -75,6 +75,8 @@ SECONDS = {
 }
 """Rough seconds on a quiet machine: only their order counts."""
 USUAL_SECONDS = 10
+TOGETHER = "tests/integration/pipeline/"
+"""Tests of this folder share JVMs, so that one process runs them all."""
 
 
 class Spreading(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
@@ -83,6 +85,14 @@ class Spreading(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
     def __init__(self, config: pytest.Config, log: Producer | None = None) -> None:
         super().__init__(config, log)
         config.option.loadscopereorder = False
+
+    def _split_scope(self, nodeid: str) -> str:
+        return scope_of(nodeid)
+
+
+def scope_of(nodeid: str) -> str:
+    """What one process runs as a whole: a file's tests, as a rule."""
+    return TOGETHER if nodeid.startswith(TOGETHER) else nodeid.partition("::")[0]
 
 
 def scheduler(config: pytest.Config, log: Producer) -> Spreading | None:

@@ -26,3 +26,11 @@ def test_the_longest_files_come_first_and_keep_their_order() -> None:
 
 def test_every_long_file_is_there() -> None:
     assert [file for file in spreading.SECONDS if not (INTEGRATION / file).is_file()] == []
+
+
+def test_what_shares_jvms_goes_to_one_process() -> None:
+    files = [f"tests/integration/{file}" for file in spreading.SECONDS]
+    scopes = [spreading.scope_of(f"{file}::test_one") for file in files]
+    together = [scope for file, scope in zip(files, scopes, strict=True) if "/pipeline/" in file]
+    assert set(together) == {spreading.TOGETHER}
+    assert len(set(scopes)) == len(files) - len(together) + 1
