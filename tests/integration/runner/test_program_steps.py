@@ -209,7 +209,10 @@ def driver_of(folder: Path, table: Path, document: Document) -> Iterator[Driver]
 
 @pytest.mark.parametrize(
     "moment",
-    [pytest.param(number, marks=() if number == 1 else pytest.mark.long(minutes=0.5)) for number in range(16)],
+    [
+        pytest.param(number, marks=() if number == 1 else pytest.mark.long(minutes=0.5))
+        for number in range(16)
+    ],
 )
 def test_what_a_killed_program_left_is_done_once_by_its_retry(
     spark: SparkSession, table: Path, tmp_path: Path, drivers: Drivers, moment: int
