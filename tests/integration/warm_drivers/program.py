@@ -43,9 +43,9 @@ def _connect(gateway: Path) -> None:
         if time.monotonic() > deadline:
             raise TimeoutError(f"no JVM listens as {gateway} says: its log is beside it")
         time.sleep(0.05)
-    with gateway.open("rb") as file:
-        os.environ["PYSPARK_GATEWAY_PORT"] = str(read_int(file))
-        os.environ["PYSPARK_GATEWAY_SECRET"] = str(UTF8Deserializer().loads(file))
+    with gateway.open("rb") as file:  # written as PySpark's own launcher reads it, by functions without types
+        port, secret = read_int(file), UTF8Deserializer().loads(file)  # type: ignore[no-untyped-call]
+    os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"] = str(port), str(secret)
 
 
 def _begin_anew(settings: dict[str, str]) -> None:

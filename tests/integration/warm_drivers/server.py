@@ -212,7 +212,7 @@ def _run(
 def _ends_first(python: Forked, jvm: Jvm, connection: socket.socket) -> bool:
     """False: its JVM has died, or the driver is to end."""
     with _watched(python.pid) as of_python, _watched(jvm.pid) as of_jvm:
-        ready, _, _ = select.select([of_python, of_jvm, connection], [], [])
+        ready, _, _ = select.select([of_python, of_jvm, connection.fileno()], [], [])
         return of_python in ready
 
 
