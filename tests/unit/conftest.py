@@ -31,7 +31,8 @@ def pytest_pycollect_makeitem(
     collector: pytest.Module | pytest.Class, name: str
 ) -> Generator[None, Collected, Collected]:
     made = yield
-    if not isinstance(made, list):
+    # A person who runs a file alone may want a single case.
+    if not isinstance(made, list) or not hasattr(collector.config, "workerinput"):
         return made
     cases = [one for one in made if isinstance(one, pytest.Function) and _needs_no_fixture(one)]
     if len(cases) < len(made) or len(cases) < 2:
