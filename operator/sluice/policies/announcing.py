@@ -19,6 +19,9 @@ def begun(step: Make) -> Told:
 def announced(before: Enforced, after: Enforced) -> Iterator[Told]:
     """What has come to be since the status was as before."""
     newly = [one.field for one in after.fields_set if one not in before.fields_set]
+    # A field may be set back before its job's end is counted: then one status counts both.
+    known = {one.field for one in before.fields_set}
+    newly += [one.field for one in after.set_back if one not in before.set_back and one.field not in known]
     if newly:
         yield Told(EventReason.TABLE_CHANGED, f"{after.job} has set {', '.join(newly)}")
     if after.generation == before.generation and after.failures > before.failures:

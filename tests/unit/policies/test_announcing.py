@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sluice.api.policy_enforced import Enforced, EnforcedReason, FieldSet
+from sluice.api.policy_enforced import Enforced, EnforcedReason, FieldSet, SetBack
 from sluice.policies.announcing import announced
 
 AT = datetime(2026, 11, 27, 12, tzinfo=UTC)
@@ -23,6 +23,14 @@ def test_a_field_that_was_set_is_told_and_again_when_it_is_set_again() -> None:
     kept = Enforced(fields_set=(field,))
     assert reasons(kept, number=2) == []
     assert reasons(kept, fields_set=(FieldSet(field="properties.a", at=LATER),)) == ["TableChanged"]
+
+
+def test_a_field_that_was_set_back_before_its_job_was_counted_is_told_once() -> None:
+    field = FieldSet(field="properties.a", at=AT)
+    back = SetBack(field="properties.a", times=1, at=LATER, by="delta-rs")
+    [told] = announced(Enforced(), Enforced(job="orders-1", set_back=(back,)))
+    assert (told.reason.value, told.message) == ("TableChanged", "orders-1 has set properties.a")
+    assert reasons(Enforced(fields_set=(field,)), fields_set=(), set_back=(back,)) == []
 
 
 def test_each_failure_is_told_but_not_that_they_are_counted_anew() -> None:
