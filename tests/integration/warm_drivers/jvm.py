@@ -14,8 +14,8 @@ import pyspark
 SPARK_HOME = Path(pyspark.__file__).parent
 SPARK_SUBMIT = SPARK_HOME / "bin" / "spark-submit"
 FIXED_SETTINGS = ("spark.driver.extraClassPath", "spark.driver.extraJavaOptions", "spark.driver.memory")
-OF_ONE_DRIVER = ("SLUICE_", "KUBERNETES_", "LOCALENGINE_", "SPARK_LOCAL_", "TMPDIR")
-"""How the variables begin that only a driver's Python reads, or that name a folder of its own."""
+OF_ONE_DRIVER = ("SLUICE_", "KUBERNETES_", "LOCALENGINE_", "SPARK_LOCAL_", "TMPDIR", "PWD")
+"""How the variables begin that only a driver's Python reads, or that name a folder of its own (a shell sets PWD)."""
 PATIENCE = 60.0
 
 
