@@ -51,33 +51,33 @@ def all_sections() -> tuple[Section, ...]:
         _pytest(
             *("unit", "tests/unit", "--numprocesses=logical", "--maxprocesses=4"),
             about="modules by themselves",
-            cpu_minutes=6.5,
+            cpu_minutes=4.5,
         ),
         _pytest(
             *("protocol", "tests/protocol"),
             about="the model of leases, searched",
-            cpu_minutes=1.8,
+            cpu_minutes=1.2,
             lane=WAITING,  # which has less to do
         ),
         _pytest(
             *("contract", "tests/contract"),
             about="conflict rules and predicates against real Spark and Delta, both versions",
             needs=SPARK,
-            cpu_minutes=13.5,
+            cpu_minutes=7,
             runs_again=True,
         ),
         _pytest(
             *("runner", "tests/integration/runner"),
             about="the driver program and the LogStores on real Spark",
             needs=(*SPARK, "s3", "kafka"),
-            cpu_minutes=20.5,
+            cpu_minutes=12,
             runs_again=True,
         ),
         _pytest(
             *("integration", "tests/integration", "--ignore=tests/integration/runner", "--numprocesses=3"),
             about="operator, leases and local engine against a real API server and Redis",
             needs=("stack", "spark", "s3"),
-            cpu_minutes=50,
+            cpu_minutes=24,
             lane=WAITING,
             runs_again=True,
         ),
@@ -85,7 +85,7 @@ def all_sections() -> tuple[Section, ...]:
             *("e2e", "tests/e2e"),
             about="jobs on a real one-node cluster",
             needs=("stack", "spark", "cluster", "image"),
-            cpu_minutes=14,
+            cpu_minutes=10,
             lane=WAITING,
             runs_again=True,
         ),
@@ -153,7 +153,7 @@ def _lint() -> Section:
         ("lint-imports", "--no-cache"),
         (*GENERATOR, "--check"),
     )
-    return Section("lint", commands, about="style, types, layers, generated files", cpu_minutes=1)
+    return Section("lint", commands, about="style, types, layers, generated files", cpu_minutes=0.8)
 
 
 def _test_folders() -> list[Path]:
