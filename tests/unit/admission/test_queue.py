@@ -611,6 +611,17 @@ def test_who_waits_for_a_place_that_streams_never_leave_stops_nobody_else_from_g
     assert [one.waiter.uid for one in iter(told.queue.take, None)] == ["both"]
 
 
+def test_a_waiter_behind_a_barrier_of_its_table_stops_no_job_of_its_other_tables() -> None:
+    told = Told()
+    told.hold("h", on("/b", DELETE))
+    told.wait(waiter("barrier", on("/a", DELETE + "; DELETE FROM delta.`/b`")))
+    told.wait(waiter("behind", on("/a", DELETE + "; DELETE FROM delta.`/c`"), seconds=1))
+    told.now = BEGAN + AGES + timedelta(seconds=3)
+    told.wait(waiter("free", on("/c", DELETE), seconds=5))
+    check(told)
+    assert [one.waiter.uid for one in iter(told.queue.take, None)] == ["free"]
+
+
 @pytest.mark.parametrize("how", ["they make room no more", "there are fewer places"])
 def test_once_no_place_comes_free_any_more_who_waits_for_one_is_no_barrier(how: str) -> None:
     told = Told()
