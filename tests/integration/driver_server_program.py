@@ -78,7 +78,7 @@ def _as_a_process(request: Mapping[str, Any]) -> Iterator[None]:
 
 
 def _become(environment: Mapping[str, str]) -> None:
-    """Spark's gateway belongs to this process, whatever the variables of a program are."""
+    """Spark's gateway belongs to this process, not to the variables of a program."""
     kept = {name: value for name, value in os.environ.items() if name.startswith(("PYSPARK_", "SPARK_"))}
     os.environ.clear()
     os.environ.update({**environment, **kept})

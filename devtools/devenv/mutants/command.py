@@ -1,7 +1,6 @@
 """The command `./dev mutants`."""
 
 import argparse
-import re
 import resource
 import sys
 from collections import Counter
@@ -14,6 +13,7 @@ from devenv.mutants.scratch import Scratch
 from devenv.mutants.trial import FOUND, Result, Trial
 from devenv.progress import say
 from devenv.testing import sections
+from devenv.testing.slices import Slice
 from devenv.toolchain import cache
 
 AT_ONCE = 2
@@ -26,13 +26,13 @@ there exactly once, or the test does not exist or fails without the mutant. The 
 
 def mutants(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
-    number, count = _slice(options.slice)
+    part = _slice(options.slice)
     chosen = listed.read(options.areas)
     prepared = Prepared(cache(), [need for name in _sections(chosen) for need in _needs(name)])
     variables = {name: prepared.variables(*_needs(name)) for name in _sections(chosen)}
     printer = Printer()
     trial = Trial([Scratch.of() for _ in range(1 if options.list else AT_ONCE)], variables, printer.tell)
-    chosen = listed.slice_of(trial.spread(chosen), number, count)
+    chosen = listed.slice_of(trial.spread(chosen), part.number, part.count)
     if options.list:
         for mutant in chosen:
             sys.stdout.write(f"{mutant.id}\t{mutant.test}\t{mutant.says}\n")
@@ -75,12 +75,11 @@ def _needs(section: str) -> tuple[str, ...]:
     return sections.choose([section])[0].needs
 
 
-def _slice(text: str) -> tuple[int, int]:
-    found = re.fullmatch(r"([1-9][0-9]*)/([1-9][0-9]*)", text)
-    number, count = (int(found[1]), int(found[2])) if found else (0, 0)
-    if not 1 <= number <= count:
+def _slice(text: str) -> Slice:
+    part = Slice.of(text)
+    if part is None:
         raise UsageError(f"--slice takes K/N with 1 <= K <= N, such as 2/4, but got {text}.")
-    return number, count
+    return part
 
 
 def _parser() -> argparse.ArgumentParser:

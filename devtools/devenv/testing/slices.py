@@ -46,6 +46,12 @@ class Slice:
     def __str__(self) -> str:
         return f"{self.number}/{self.count}"
 
+    @classmethod
+    def of(cls, text: str) -> "Slice | None":
+        """Reads K/N with K from 1 to N."""
+        read = re.fullmatch(r"([1-9]\d{0,3})/([1-9]\d{0,3})", text)
+        return cls(int(read[1]), int(read[2])) if read and int(read[1]) <= int(read[2]) else None
+
 
 def taken_from(options: Sequence[str]) -> tuple[Slice | None, list[str]]:
     """Separates the slice from the other options of a command line."""
@@ -62,12 +68,12 @@ def taken_from(options: Sequence[str]) -> tuple[Slice | None, list[str]]:
     if not found:
         return None, others
     usage = f"Write {LONG} {OPTION} 3/{USUAL_COUNT} for the third of {USUAL_COUNT} slices."
-    read = re.fullmatch(r"([1-9]\d{0,3})/([1-9]\d{0,3})", found[0])
-    if len(found) > 1 or read is None or int(read[1]) > int(read[2]):
+    part = Slice.of(found[0])
+    if len(found) > 1 or part is None:
         raise UsageError(f"{OPTION} takes one K/N with K from 1 to N, but got: {' '.join(found)}. {usage}")
     if LONG not in others:
         raise UsageError(f"{OPTION} selects long tests and needs {LONG}. {usage}")
-    return Slice(int(read[1]), int(read[2])), others
+    return part, others
 
 
 def declared_minutes(variables: Mapping[str, str], tests: Path = TESTS) -> dict[str, float]:

@@ -140,7 +140,7 @@ def test_a_lost_driver_keeps_its_lease_when_its_namespace_is_deleted_and_keeps_n
     cluster.reaches("behind-lost", "Waiting")
     beside.objects.delete_namespace()
     operator.says("its namespace is being deleted: it is held without its objects")
-    beside.delete_pod(driver.pod)  # as whoever collects the pods of nodes that are gone
+    beside.delete_pod(driver.pod)  # as the garbage collector of pods does
     eventually(lambda: not _is_there(beside), "the namespace is gone", show=beside.pods)
     assert cluster.holders() == {f"{uid}/1"}
     assert cluster.status("behind-lost")["phase"] == "Waiting"

@@ -8,7 +8,7 @@ from integration.pipeline.conftest import SPARK_CONF
 from integration.waiting import PATIENCE
 from integration.warm_drivers.server import WarmDrivers
 
-# Leaves whatever a driver can leave in its JVM and its Python, and ends without a word to Spark.
+# Leaves all that a driver can leave in its JVM and its Python, and ends without a word to Spark.
 LEAVES = """
 import os, sys
 from pyspark.sql import SparkSession

@@ -1,4 +1,4 @@
-"""A driver process ends with a result and an exit code, whatever ends it."""
+"""A driver process ends with a result and an exit code, by any end."""
 
 from __future__ import annotations
 

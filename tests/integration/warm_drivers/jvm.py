@@ -73,7 +73,7 @@ class Jvm:
         return self._process.poll() is None
 
     def end(self) -> None:
-        """At once, whatever it is at."""
+        """Kills it at once."""
         self._process.kill()
         self._process.wait(PATIENCE)
         if self._process.stdin is not None:

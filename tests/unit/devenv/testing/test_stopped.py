@@ -123,7 +123,7 @@ def test_a_run_ends_when_what_measures_it_is_killed_and_an_orphan_goes_on_writin
     (report,) = run_sections(Section("it", (("pytest", "test_it.py", "--capture=no"),)))
     assert report.failures[0].startswith("pytest ended with -9")
     # A process that is ending has lost its command line before it is gone.
-    assert wait_until(lambda: before >= descendants().keys(), 60), "nobody reads, so it ends"
+    assert wait_until(lambda: before >= descendants().keys(), 60), "its pipe has no reader, so it ends"
 
 
 def test_of_a_measurement_that_is_torn_the_exit_code_is_known(tmp_path: Path) -> None:
