@@ -36,7 +36,7 @@ async def queues(namespace: str | None, table: str | None) -> Json:
 
 async def _jobs(kube: Kube, namespace: str | None) -> list[Json]:
     try:
-        return await _every(kube, JOBS, namespace)
+        return await every(kube, JOBS, namespace)
     except ApiError as error:
         if error.status != FORBIDDEN or namespace is not None:
             raise
@@ -48,7 +48,7 @@ async def _jobs(kube: Kube, namespace: str | None) -> list[Json]:
 async def _policies(kube: Kube, namespace: str | None, not_seen: list[str]) -> list[Json]:
     """A policy counts for all namespaces, wherever it is: those of one namespace are taken where no others may be seen."""
     try:
-        return await _every(kube, POLICIES, None)
+        return await every(kube, POLICIES, None)
     except ApiError as error:
         if error.status != FORBIDDEN:
             raise
@@ -56,7 +56,7 @@ async def _policies(kube: Kube, namespace: str | None, not_seen: list[str]) -> l
     if namespace is None:
         return []
     try:
-        return await _every(kube, POLICIES, namespace)
+        return await every(kube, POLICIES, namespace)
     except ApiError as error:
         if error.status != FORBIDDEN:
             raise
@@ -64,5 +64,6 @@ async def _policies(kube: Kube, namespace: str | None, not_seen: list[str]) -> l
         return []
 
 
-async def _every(kube: Kube, resource: Resource, namespace: str | None) -> list[Json]:
+async def every(kube: Kube, resource: Resource, namespace: str | None) -> list[Json]:
+    """Lists all objects of a kind, page by page."""
     return [body async for page in kube.pages(resource, namespace) for body in page["items"]]

@@ -15,7 +15,7 @@ from sluice.online.bundle.collecting import Collecting
 from sluice.online.bundle.logs import end_of_log
 from sluice.online.job_names import JobName
 from sluice.online.job_objects import attempts_of, object_in, objects_in, status_in
-from sluice.online.queue_listing import FORBIDDEN, queues
+from sluice.online.queue_listing import FORBIDDEN, every, queues
 from sluice.online.queues import Policies
 from sluice.tables import TableKey, keys_of
 
@@ -82,7 +82,7 @@ async def collect_job(collecting: Collecting, found: OfJob) -> None:
 
 async def collect_around_job(collecting: Collecting, found: OfJob) -> None:
     await _collect_reports(collecting, found)
-    await _collect_policies(collecting, found)
+    await collect_policies(collecting, found)
     await _collect_queue(collecting, found)
     await _collect_driver_logs(collecting, found)
 
@@ -163,7 +163,7 @@ async def _collect_reports(collecting: Collecting, found: OfJob) -> None:
             collecting.bundle.add(f"reports/{name}.json", what, body)
 
 
-async def _collect_policies(collecting: Collecting, found: OfJob) -> None:
+async def collect_policies(collecting: Collecting, found: OfJob) -> None:
     async with collecting.part("policies of its tables"):
         policies = await _policies(collecting, found.job.namespace)
         known = Policies(policies)
@@ -181,13 +181,14 @@ def _keys_of(policy: Json) -> Iterable[TableKey]:
 
 
 async def _policies(collecting: Collecting, namespace: str) -> Sequence[Json]:
+    """Lists all policies, however many there are: any of them may declare a table of the job."""
     try:
-        return await collecting.some(POLICIES, None)
+        return await every(collecting.kube, POLICIES, None)
     except ApiError as error:
         if error.status != FORBIDDEN:
             raise
         collecting.bundle.lacks("policies of its tables in other namespaces", str(error))
-    return await collecting.some(POLICIES, namespace)
+    return await every(collecting.kube, POLICIES, namespace)
 
 
 async def _collect_queue(collecting: Collecting, found: OfJob) -> None:
