@@ -35,6 +35,13 @@ class Pulse:
         return 0.0 if beaten is None else self._now() - beaten
 
 
+async def beat_while_turning(pulse: Pulse) -> None:
+    """Beats as long as the event loop that runs this turns."""
+    while True:
+        pulse.beat()
+        await asyncio.sleep(TURN_EVERY)
+
+
 class TurnCount:
     """Counts the turns of the loop that does everything but the Lease, as long as it turns."""
 
@@ -74,6 +81,8 @@ class Health:
     first list of policies is complete, and what a follower has seen of jobs matters only once it leads."""
     lease: Pulse
     """The pulse of the task that looks at the Lease, or renews it."""
+    main: Pulse
+    """The pulse of the main event loop, on every replica."""
     loop: Pulse
     """The pulse of the acting loop, which runs on the leader alone, once its installation has its claim."""
     watchers: tuple[Watcher, ...]
@@ -90,6 +99,8 @@ class Health:
     def _stuck(self) -> Iterable[str]:
         if self.lease.silent_for() > STUCK_AFTER:
             yield f"nobody has looked at the Lease for {self.lease.silent_for():.0f} s"
+        if self.main.silent_for() > STUCK_AFTER:
+            yield f"the main event loop has not turned for {self.main.silent_for():.0f} s"
         if self.loop.silent_for() > STUCK_AFTER:
             yield f"the acting loop has not moved for {self.loop.silent_for():.0f} s"
 

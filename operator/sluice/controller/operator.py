@@ -15,7 +15,7 @@ from sluice.controller.conditions import Conditions
 from sluice.controller.config import OperatorConfig
 from sluice.controller.events import EventWriter
 from sluice.controller.far_looks import FarLooks
-from sluice.controller.health import Health, Pulse
+from sluice.controller.health import Health, Pulse, beat_while_turning
 from sluice.controller.http import served
 from sluice.controller.leadership import Leadership
 from sluice.controller.leading import Shared, loop_of
@@ -69,7 +69,7 @@ async def run(config: OperatorConfig) -> None:
         if mirror is not world.policies  # which kopf brings
         for namespace in namespaces
     )
-    pulse = Pulse()
+    pulse, main = Pulse(), Pulse()
     surroundings = Surroundings(kube, world, config, refusals)
 
     def missing() -> list[str]:
@@ -83,6 +83,7 @@ async def run(config: OperatorConfig) -> None:
         leads=leadership.leads,
         has_listed=partial(conditions.is_well, OperatorConditionType.LISTS_COMPLETE),
         lease=leadership.pulse,
+        main=main,
         loop=pulse,
         watchers=watchers,
         missing=missing,
@@ -120,6 +121,7 @@ async def run(config: OperatorConfig) -> None:
         "surroundings": surroundings.run(),
         "tell": tell_transitions(conditions, leadership, events),
         "events": events.run(),
+        "turns": beat_while_turning(main),
     }
     tasks += [asyncio.create_task(work, name=name) for name, work in beside.items()]
     stopping = asyncio.create_task(stop.wait(), name="stop")

@@ -16,12 +16,13 @@ class _Process:
         self.missing: list[str] = []
         self.watcher: Any = SimpleNamespace(is_missed=False, called="pods of etl")
         watchers: Any = (self.watcher,)
-        self.lease, self.loop = Pulse(lambda: self.time), Pulse(lambda: self.time)
+        self.lease, self.main, self.loop = (Pulse(lambda: self.time) for _ in range(3))
         self.health = Health(
             asks_the_lease=lambda: self.asks,
             leads=lambda: self.leads,
             has_listed=lambda: self.listed,
             lease=self.lease,
+            main=self.main,
             loop=self.loop,
             watchers=watchers,
             missing=lambda: self.missing,
@@ -47,6 +48,13 @@ def test_who_does_not_look_at_the_lease_any_more_is_stuck_leader_or_not() -> Non
     process.loop.beat()
     for process.leads in (False, True):
         assert "nobody has looked at the Lease" in process.health.stuck()[0]
+
+
+def test_a_process_whose_main_event_loop_stands_still_is_stuck_leader_or_not() -> None:
+    process = _Process()
+    process.main.beat()
+    process.time = STUCK_AFTER + 1
+    assert process.health.stuck() == [f"the main event loop has not turned for {STUCK_AFTER + 1:.0f} s"]
 
 
 def test_ready_are_those_who_watch_and_a_leader_who_has_listed() -> None:
