@@ -12,9 +12,9 @@ from pathlib import Path
 from devenv.errors import DevError
 from devenv.project import ROOT
 from devenv.testing.imports import ImportGraph
-from devenv.testing.sections import COMPUTING, WAITING, Section, all_sections
+from devenv.testing.sections import FIRST, SECOND, Section, all_sections
 
-WHOLE = {"lint": COMPUTING, "protocol": COMPUTING, "unit": WAITING}
+WHOLE = {"lint": FIRST, "protocol": FIRST, "unit": SECOND}
 """Run whole, in these lanes."""
 SLOW_SECONDS = 75.0
 UNKNOWN_SECONDS = 15.0

@@ -8,7 +8,7 @@ from pathlib import Path
 from devenv.progress import say
 
 OVER_BUDGET = 2.0
-"""What the loop that measures a machine can't tell makes up as much again: two lanes side by side take each other's caches."""
+"""What the loop that measures a machine can't tell makes up as much again: lanes side by side take each other's caches."""
 FLAKY_ALLOWED = 2
 
 

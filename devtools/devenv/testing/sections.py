@@ -14,8 +14,8 @@ TYPED_TOO = ("bench",)
 GENERATOR = ("python", "-m", "generate")
 """Writes the files that are made from the models of the two resources, and from the conflict rules."""
 
-COMPUTING = "computing"
-WAITING = "waiting"
+FIRST, SECOND, THIRD = "first", "second", "third"
+"""Lanes. The sections of each take about as long, so that all three end together and no core is left idle."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Section:
     about: str = ""
     cpu_minutes: float | None = None
     """What it should cost on the machine on which budgets are set; a run that takes twice as much fails."""
-    lane: str = COMPUTING
+    lane: str = FIRST
     """Sections of one lane run one after the other, lanes side by side: one computes while another waits."""
     runs_again: bool = False
     """Whether a failed test runs once more: where real services are, chance may have had a hand in it."""
@@ -57,13 +57,13 @@ def all_sections() -> tuple[Section, ...]:
             *("protocol", "tests/protocol"),
             about="the model of leases, searched",
             cpu_minutes=1.2,
-            lane=WAITING,  # which has less to do
         ),
         _pytest(
             *("contract", "tests/contract"),
             about="conflict rules and predicates against real Spark and Delta, both versions",
             needs=SPARK,
             cpu_minutes=7,
+            lane=THIRD,
             runs_again=True,
         ),
         _pytest(
@@ -78,7 +78,7 @@ def all_sections() -> tuple[Section, ...]:
             about="operator, leases and local engine against a real API server and Redis",
             needs=("stack", "spark", "s3"),
             cpu_minutes=24,
-            lane=WAITING,
+            lane=SECOND,
             runs_again=True,
         ),
         _pytest(
@@ -86,7 +86,7 @@ def all_sections() -> tuple[Section, ...]:
             about="jobs on a real one-node cluster",
             needs=("stack", "spark", "cluster", "image"),
             cpu_minutes=10,
-            lane=WAITING,
+            lane=THIRD,
             runs_again=True,
         ),
     )
@@ -133,7 +133,7 @@ def _pytest(
     about: str,
     cpu_minutes: float,
     needs: tuple[str, ...] = (),
-    lane: str = COMPUTING,
+    lane: str = FIRST,
     runs_again: bool = False,
 ) -> Section:
     command = ("pytest", folder, *options)

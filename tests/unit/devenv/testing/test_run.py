@@ -9,7 +9,7 @@ from devenv.processes import adopt_orphans, descendants
 from devenv.testing import watched
 from devenv.testing.report import Report
 from devenv.testing.results import Results
-from devenv.testing.sections import COMPUTING, WAITING, Section
+from devenv.testing.sections import FIRST, SECOND, Section
 
 RunSections = Callable[..., list[Report]]
 FAILS_ONCE = """
@@ -34,7 +34,7 @@ def section_of(name: str, folder: Path, content: str, *, runs_again: bool = True
     return Section(name, (command,), runs_again=runs_again)
 
 
-def bash(name: str, script: str, lane: str = COMPUTING) -> Section:
+def bash(name: str, script: str, lane: str = FIRST) -> Section:
     return Section(name, (("bash", "-c", script),), lane=lane)
 
 
@@ -159,8 +159,8 @@ def test_long_tests_are_told_by_name_or_if_many_by_number(
 
 def test_sections_of_two_lanes_run_side_by_side(run_sections: RunSections, tmp_path: Path) -> None:
     meet = "touch {own}; for _ in $(seq 1000); do [ -e {other} ] && exit 0; sleep 0.05; done; exit 1"
-    one = bash("one", meet.format(own="a", other="b"), COMPUTING)
-    two = bash("two", meet.format(own="b", other="a"), WAITING)
+    one = bash("one", meet.format(own="a", other="b"), FIRST)
+    two = bash("two", meet.format(own="b", other="a"), SECOND)
     assert [report.failures for report in run_sections(one, two)] == [[], []]
 
 
