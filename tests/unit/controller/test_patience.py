@@ -73,7 +73,7 @@ async def test_a_thousand_jobs_with_one_deadline_are_each_told_once_when_it_is_o
 async def test_until_then_one_timer_stands_for_each_of_them_however_often_they_are_looked_at(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked, written = contended(MANY, timedelta(seconds=100), timeout="200s")
+    asked, written = contended(MANY, timedelta(hours=1), timeout="2h")
     clock = Clock()
     monkeypatch.setattr(asked.timers, "_clock", clock)
     uids = [f"uid-w{number}" for number in range(MANY)]
@@ -82,8 +82,8 @@ async def test_until_then_one_timer_stands_for_each_of_them_however_often_they_a
     assert not [reason for _, reason in written.of if reason == "TimedOut"]
     left = asked.timers.seconds_left()
     assert left is not None
-    assert 90 < left < 101
-    clock.now += 102
+    assert 3000 < left <= 3600  # the turns themselves take seconds
+    clock.now += 3601
     due = asked.timers.take_due()
     assert sorted(due) == sorted(uids)
     assert asked.timers.take_due() == []
