@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 
 from sluice.predicates.errors import unknown_column
 from sluice.predicates.values import NOT_NULL, ValueSet, between, intersection
@@ -182,7 +183,7 @@ class Table:
         )
         return cls(built, {c.name: c for c in built}, {c.name.lower(): c for c in built})
 
-    @property
+    @cached_property
     def partition_columns(self) -> tuple[Column, ...]:
         return tuple(c for c in self.columns if c.is_partition)
 

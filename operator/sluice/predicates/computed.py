@@ -14,7 +14,8 @@ from typing import Any, TypeAlias
 
 from sluice.predicates.atoms import text_of_empty
 from sluice.predicates.columns import Column, ColumnType, Kind
-from sluice.predicates.functions import MAX_LENGTH, Function, UnknownValueError, Value, is_near
+from sluice.predicates.functions import Function, UnknownValueError, Value, is_near
+from sluice.predicates.limits import MAX_LENGTH, MAX_SOUGHT
 from sluice.predicates.tree import Atom
 from sluice.predicates.values import Code, ValueSet, between, successor, union
 
@@ -142,10 +143,6 @@ _DAYS = range(date(1000, 1, 1).toordinal() - _EPOCH, date(9000, 1, 1).toordinal(
 A function that rises for them does so for all that Spark documents for a date, the years 1 to 9999, and for millions of years
 more: sums of days go round in the year 5,881,580, and no constant that is known here is more than 10,000 years away.
 """
-
-
-MAX_SOUGHT = 1_000
-"""The most thresholds of calls that are looked for in one condition: each takes as many trials as halvings of the days."""
 
 
 class Searches:

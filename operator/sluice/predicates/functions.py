@@ -18,6 +18,7 @@ from typing import TypeAlias
 from sluice.predicates import literals
 from sluice.predicates.coercion import wall_in_zone
 from sluice.predicates.columns import ColumnType, Kind, parse_type
+from sluice.predicates.limits import MAX_LENGTH
 from sluice.predicates.literals import Moment
 from sluice.predicates.values import Code
 
@@ -145,8 +146,6 @@ def _ascii(change: Callable[[str], str]) -> Callable[[str], str]:
     return changed
 
 
-MAX_LENGTH = 10_000
-"""Characters of a text that is computed: of calls within calls, each may make it longer by as much as a statement can say."""
 _FAR = 1 << 30
 
 

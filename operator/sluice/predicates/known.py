@@ -10,12 +10,8 @@ from sluice.predicates.atoms import text_of_empty
 from sluice.predicates.columns import Column
 from sluice.predicates.computed import ComputedColumn
 from sluice.predicates.functions import UnknownValueError, Value
+from sluice.predicates.limits import MAX_COMPUTED, MAX_TRIED
 from sluice.predicates.values import ValueSet, intersection, successor
-
-MAX_TRIED = 400
-"""The most combinations of values that are tried for two boxes: the days of a year, and some."""
-MAX_COMPUTED = 8_000
-"""The most values that are computed for two regions: a condition may have many boxes, each with many functions."""
 
 Box = Mapping[str, ValueSet]
 _Test = tuple[ComputedColumn, ValueSet]

@@ -83,7 +83,7 @@ _MOMENT = re.compile(
 _SPELLED_INTEGER = re.compile(r" *([+-]?\d{1,38}) *", re.ASCII)
 _INTEGER = re.compile(r"-?(0|[1-9]\d*)", re.ASCII)
 _NUMBER_LIKE = re.compile(
-    r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?[dfl]?\s*|\s*[+-]?(nan|inf(inity)?)\s*", re.IGNORECASE
+    r"\s*[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?[dfl]?\s*|\s*[+-]?(nan|inf(inity)?)\s*", re.IGNORECASE
 )
 
 
@@ -338,12 +338,14 @@ def _converted(literal: Literal, kind: LiteralKind, target: exp.DataType) -> Lit
 
 
 def _as_decimal(literal: Literal, target: exp.DataType) -> Literal | None:
-    sizes = [int(param.this.this) for param in target.expressions]
-    precision, scale = (sizes or [10])[0], sizes[1] if len(sizes) > 1 else 0
+    sizes = [integer_of(param.name) for param in target.expressions]
+    precision, scale = sizes[0] if sizes else 10, sizes[1] if len(sizes) > 1 else 0
     if literal.kind not in (LiteralKind.STRING, LiteralKind.INTEGER, LiteralKind.DECIMAL):
         return None
     number = _decimal(str(literal.value))
-    if number is None or precision > MAX_DECIMAL_DIGITS:
+    if number is None or precision is None or scale is None:
+        return None
+    if not 0 <= scale <= precision <= MAX_DECIMAL_DIGITS:
         return None
     unscaled = Fraction(number) * 10**scale
     if unscaled.denominator != 1 or abs(unscaled) >= 10**precision:

@@ -63,8 +63,22 @@ _UNDER_NOT = {
 _ALL_PARTS_OF_AND = (Question.TRUE, Question.NOT_FALSE)
 
 
-def positive(predicate: Predicate, question: Question = Question.TRUE) -> Positive:  # noqa: PLR0911 - one case a node
-    """The rows that answer the question, with no negation left."""
+_Known: TypeAlias = dict[tuple[int, Question], Positive]
+
+
+def positive(
+    predicate: Predicate, question: Question = Question.TRUE, known: _Known | None = None
+) -> Positive:
+    """The rows that answer the question, with no negation left. `known` are the answers so far: IS NULL asks two questions of
+    its part, so IS NULL within IS NULL would ask again and again."""
+    known = {} if known is None else known
+    asked = id(predicate), question
+    if asked not in known:
+        known[asked] = _positive(predicate, question, known)
+    return known[asked]
+
+
+def _positive(predicate: Predicate, question: Question, known: _Known) -> Positive:  # noqa: PLR0911 - one case a node
     match predicate:
         case Atom(column, true, false):
             return In(column, _answer(true, false, question))
@@ -73,19 +87,23 @@ def positive(predicate: Predicate, question: Question = Question.TRUE) -> Positi
         case TruthValue(value):
             return EVERY_ROW if _constant_answers(value, question) else NO_ROW
         case Not(part):
-            return positive(part, _UNDER_NOT[question])
+            return positive(part, _UNDER_NOT[question], known)
         case And(parts):
-            asked = tuple(positive(part, question) for part in parts)
+            asked = tuple(positive(part, question, known) for part in parts)
             return All(asked) if question in _ALL_PARTS_OF_AND else Any(asked)
         case Or(parts):
-            asked = tuple(positive(part, question) for part in parts)
+            asked = tuple(positive(part, question, known) for part in parts)
             return Any(asked) if question in _ALL_PARTS_OF_AND else All(asked)
         case IsTrue(part):
-            return positive(part, Question.TRUE if question in _ALL_PARTS_OF_AND else Question.NOT_TRUE)
+            return positive(
+                part, Question.TRUE if question in _ALL_PARTS_OF_AND else Question.NOT_TRUE, known
+            )
         case IsNull(part):
             if question in _ALL_PARTS_OF_AND:
-                return All((positive(part, Question.NOT_TRUE), positive(part, Question.NOT_FALSE)))
-            return Any((positive(part, Question.TRUE), positive(part, Question.FALSE)))
+                return All(
+                    (positive(part, Question.NOT_TRUE, known), positive(part, Question.NOT_FALSE, known))
+                )
+            return Any((positive(part, Question.TRUE, known), positive(part, Question.FALSE, known)))
 
 
 def _answer(true: ValueSet, false: ValueSet, question: Question) -> ValueSet:

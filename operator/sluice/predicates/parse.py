@@ -8,7 +8,7 @@ widening the condition.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from functools import partial
+from functools import cached_property, partial
 
 from sqlglot import exp
 
@@ -33,6 +33,7 @@ from sluice.predicates.tree import (
     conjunction,
     disjunction,
 )
+from sluice.predicates.written import Source, source_of
 
 _UNKNOWN_SESSION = Session()
 
@@ -79,9 +80,12 @@ class _Reader:
         self._session = session
         self._budget = limits.MAX_TOKENS
         self._depth = 0
+        self._written: exp.Expr | None = None
+        self._is_plain = False
         self._on_its_column = partial(on_its_column, searches=Searches())
 
     def read(self, node: exp.Expr) -> Predicate:
+        self._written = node
         try:
             return conjunction([self._conjunct(part) for part in conjuncts(node)])
         except RecursionError:
@@ -90,7 +94,16 @@ class _Reader:
     def _conjunct(self, node: exp.Expr) -> Predicate:
         """Reads a conjunct as one part, even if its plain form has several: engines see the form that was written."""
         plain = plainly(node, self._kind_of)
-        return self._predicate(node) if plain is None else IsTrue(self._predicate(plain))
+        if plain is None:
+            return self._predicate(node)
+        self._is_plain = True
+        found = IsTrue(self._predicate(plain))
+        self._is_plain = False
+        return found
+
+    @cached_property
+    def _source(self) -> Source | None:
+        return None if self._written is None else source_of(self._written)
 
     def _kind_of(self, node: exp.Column) -> Kind | None:
         column = self._scope.column(node)
@@ -331,7 +344,7 @@ class _Reader:
 
     def _anything(self, node: exp.Expr) -> Anything:
         foreign = self._check_names(node)
-        return Anything(foreign or reason(node))
+        return Anything(foreign or reason(node, None if self._is_plain else self._source))
 
     def _check_names(self, node: exp.Expr) -> str | None:
         """Refuses unknown columns and parameters below `node`; returns why a column belongs to another relation."""

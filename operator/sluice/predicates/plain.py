@@ -14,12 +14,10 @@ from functools import reduce
 from sqlglot import exp
 
 from sluice.predicates.columns import Kind
+from sluice.predicates.limits import MAX_CHOICES
 from sluice.predicates.literals import day_of
 
 KindOf = Callable[[exp.Column], Kind | None]
-
-MAX_CHOICES = 16
-"""The most choices: each is written together with the negation of all before it."""
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _TEXT, _NUMBER = "text", "number"

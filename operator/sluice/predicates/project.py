@@ -140,5 +140,6 @@ def _with_shared_parts_first(predicate: Predicate) -> Predicate:
     ]
     if not shared:
         return predicate
-    rest = [conjunction(part for part in alternative if part not in shared) for alternative in alternatives]
+    in_all = frozenset(shared)
+    rest = [conjunction(part for part in alternative if part not in in_all) for alternative in alternatives]
     return conjunction([*shared, *([] if ALWAYS in rest else [disjunction(rest)])])

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from sluice.predicates.syntax import SPARK
-from sluice.predicates.written import as_written
+from sluice.predicates.written import Source, as_written
 
 _VOLATILE = frozenset(
     {
@@ -43,7 +43,8 @@ def is_volatile(name: str) -> bool:
     return name.lower() in _VOLATILE
 
 
-def reason(node: exp.Expr) -> str:
+def reason(node: exp.Expr, source: Source | None) -> str:
+    """Why the node may be true for any row. `source` is the text of its tree, if it has one."""
     for part in node.walk():
         name = part.name.lower() if isinstance(part, exp.Anonymous) else ""
         if isinstance(part, exp.Func) and not name:
@@ -55,18 +56,18 @@ def reason(node: exp.Expr) -> str:
     unknown = node.find(exp.Anonymous)
     if unknown is not None:
         return f"{unknown.name}(): may be true for any row"
-    return f"{_snippet(node)}: may be true for any row"
+    return f"{_snippet(node, source)}: may be true for any row"
 
 
 def volatile(name: str) -> str:
     return f"{name} is known only when the statement runs: bind its value as a parameter, as in :d"
 
 
-def _snippet(node: exp.Expr) -> str:
+def _snippet(node: exp.Expr, source: Source | None) -> str:
     size: Sequence[object] = [part for part, _ in zip(node.walk(), range(40), strict=False)]
     if len(size) == 40:
         return f"a {type(node).__name__} expression"
-    text = as_written(node) or node.sql(dialect=SPARK, comments=False)
+    text = as_written(node, source) or node.sql(dialect=SPARK, comments=False)
     return text if len(text) <= 80 else text[:77] + "..."
 
 

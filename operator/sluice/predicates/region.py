@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import xor
 
 from sluice.predicates import computed, limits
 from sluice.predicates.atoms import as_stored
@@ -48,6 +50,11 @@ class Region:
     @property
     def is_everything(self) -> bool:
         return any(not box for box in self.boxes)
+
+    @property
+    def size(self) -> int:
+        """How many sides and values its boxes have."""
+        return _size(self.boxes)
 
     def on_partitions(self) -> Region:
         """The partitions in which the rows may lie: sides of other columns are left out."""
@@ -120,8 +127,15 @@ class _Builder:
         self.budget = _Budget()
         self.columns: dict[str, Column] = {}
         self._stored = stored
+        self._known: dict[int, tuple[Box, ...]] = {}
 
     def boxes(self, node: Positive) -> tuple[Box, ...]:
+        """The boxes of the node, which may be a part of several others."""
+        if id(node) not in self._known:
+            self._known[id(node)] = self._boxes(node)
+        return self._known[id(node)]
+
+    def _boxes(self, node: Positive) -> tuple[Box, ...]:
         if not self.budget.spend(1):
             return _EVERYWHERE
         match node:
@@ -212,21 +226,48 @@ def _merged(boxes: Sequence[Box]) -> list[Box]:
         return list(boxes)
     if any(not box for box in boxes):
         return [{}]
-    merged: dict[object, Box] = {
-        tuple(sorted((a, s.cuts, s.inside, s.null) for a, s in box.items())): box for box in boxes
-    }
-    current = list(merged.values())
-    for axis in sorted({axis for box in current for axis in box}):
-        groups: dict[object, list[Box]] = {}
-        for box in current:
-            rest = (
-                frozenset((a, s) for a, s in box.items() if a != axis) if axis in box else box_identity(box)
-            )
-            groups.setdefault((axis in box, rest), []).append(box)
-        current = [_joined(axis, group) for group in groups.values()]
-        if any(not box for box in current):
-            return [{}]
-    return current
+    current = dict(enumerate({box_identity(box): box for box in boxes}.values()))
+    hashes = {at: _hash_of(box) for at, box in current.items()}
+    holders: dict[str, list[int]] = {}
+    for at, box in current.items():
+        for axis in box:
+            holders.setdefault(axis, []).append(at)
+    for axis in sorted(holders):
+        held = [at for at in holders[axis] if at in current]
+        for first, *others in _alike_beside(axis, {at: current[at] for at in held}, hashes):
+            if not others:
+                continue
+            joined = _joined(axis, [current[first], *map(current.pop, others)])
+            if not joined:
+                return [{}]
+            current[first], hashes[first] = joined, _hash_of(joined)
+    found: dict[frozenset[tuple[str, ValueSet]], Box] = {}
+    for box in current.values():
+        found.setdefault(box_identity(box), box)
+    return list(found.values())
+
+
+def _alike_beside(axis: str, boxes: Mapping[int, Box], hashes: Mapping[int, int]) -> Iterable[list[int]]:
+    """Groups boxes that are the same but for this axis. Hashes are compared first: comparing all sides of each box for each of
+    its axes would take as long as the square of their number."""
+    groups: dict[int, list[list[int]]] = {}
+    for at, box in boxes.items():
+        alike = groups.setdefault(hashes[at] ^ hash((axis, box[axis])), [])
+        group = next((one for one in alike if _differ_only_in(axis, boxes[one[0]], box)), None)
+        if group is None:
+            alike.append([at])
+        else:
+            group.append(at)
+    return (group for alike in groups.values() for group in alike)
+
+
+def _hash_of(box: Box) -> int:
+    """A hash from which that of each side can be taken out again."""
+    return reduce(xor, map(hash, box.items()), 0)
+
+
+def _differ_only_in(axis: str, one: Box, other: Box) -> bool:
+    return len(one) == len(other) and all(other.get(a) == side for a, side in one.items() if a != axis)
 
 
 def box_identity(box: Box) -> frozenset[tuple[str, ValueSet]]:
@@ -234,8 +275,6 @@ def box_identity(box: Box) -> frozenset[tuple[str, ValueSet]]:
 
 
 def _joined(axis: str, group: Sequence[Box]) -> Box:
-    if len(group) == 1 or axis not in group[0]:
-        return group[0]
     side = union([box[axis] for box in group])
     rest = {a: s for a, s in group[0].items() if a != axis}
     return rest if side.is_full else {**rest, axis: side}

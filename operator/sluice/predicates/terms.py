@@ -16,6 +16,7 @@ from sluice.predicates import functions
 from sluice.predicates.columns import Column, ColumnType, Kind, parse_type
 from sluice.predicates.computed import Call, ComputedColumn, Expression, Known, Of, value_of
 from sluice.predicates.functions import BIGINT, DATE, INT, STRING, UnknownValueError
+from sluice.predicates.limits import MAX_PARTS
 from sluice.predicates.literals import (
     Literal,
     LiteralKind,
@@ -30,9 +31,6 @@ from sluice.predicates.syntax import CALLED_AMONG, UNIT_UNKNOWN, WRITTEN
 from sluice.predicates.text import named, quoted
 
 Resolve = Callable[[exp.Column], Column | Widening]
-
-MAX_PARTS = 32
-"""The most calls, columns and constants in one term."""
 
 _INTEGERS = {
     exp.DType.TINYINT: "tinyint",

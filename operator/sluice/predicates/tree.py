@@ -124,6 +124,14 @@ def leaves(predicate: Predicate) -> Iterator[Atom | TruthValue | Anything]:
                 yield node
 
 
+def size(predicate: Predicate) -> int:
+    """How many conditions it has, with the values that they list."""
+    return sum(
+        1 + (len(leaf.true.cuts) + len(leaf.false.cuts) if isinstance(leaf, Atom) else 0)
+        for leaf in leaves(predicate)
+    )
+
+
 def reasons(predicate: Predicate) -> tuple[str, ...]:
     """Why parts of the predicate had to be widened to anything: each reason once, in the order of the text."""
     return tuple(dict.fromkeys(leaf.reason for leaf in leaves(predicate) if isinstance(leaf, Anything)))

@@ -34,7 +34,9 @@ _NO_CALLS = _ENDS | {"NOT", "IN", "AS", "USING", "SELECT", "BY"}
 
 
 @dataclass(frozen=True)
-class _Source:
+class Source:
+    """The text of a tree."""
+
     tokens: Sequence[Token]
     text: str
 
@@ -73,35 +75,47 @@ class _Source:
                 found.update(range(open_at.pop(), number + 1))
         return frozenset(found)
 
-    def ends_at(self, node: exp.Expr) -> frozenset[int] | None:
-        """Positions of words before and after a condition; None if that can't be told of one that has a CASE and is within one."""
-        inner = self.of_ranges
-        if node.find(exp.Case) is not None:
-            if node.find_ancestor(exp.Case) is not None:
-                return None
-            inner |= self.of_cases
+    @cached_property
+    def bounds(self) -> frozenset[int]:
+        """Positions of the words before and after conditions."""
         words = (number for number, token in enumerate(self.tokens) if token.text.upper() in _ENDS)
-        return frozenset(number for number in words if number not in inner)
+        return frozenset(words) - self.of_ranges
 
-    def __deepcopy__(self, memo: object) -> _Source:
+    @cached_property
+    def bounds_outside_cases(self) -> frozenset[int]:
+        return self.bounds - self.of_cases
+
+    def bounds_of(self, node: exp.Expr) -> frozenset[int] | None:
+        """Positions of words before and after a condition; None if that can't be told of one that has a CASE and is within one."""
+        if node.find(exp.Case) is None:
+            return self.bounds
+        return None if node.find_ancestor(exp.Case) is not None else self.bounds_outside_cases
+
+    def __deepcopy__(self, memo: object) -> Source:
         return self
 
 
 def note_source(tree: exp.Expr, tokens: Sequence[Token], text: str) -> None:
-    tree.meta[_SOURCE] = _Source(tokens, text)
+    tree.meta[_SOURCE] = Source(tokens, text)
 
 
-def as_written(node: exp.Expr) -> str | None:
-    """The text of a condition that AND or OR may join to others, on one line; None where it can't be told."""
-    source = node.root().meta.get(_SOURCE)
+def source_of(node: exp.Expr) -> Source | None:
+    """The text of the tree that the node is in; None for a tree that no text was parsed into."""
+    found = node.root().meta.get(_SOURCE)
+    return found if isinstance(found, Source) else None
+
+
+def as_written(node: exp.Expr, source: Source | None) -> str | None:
+    """The text of a condition that AND or OR may join to others, on one line; None where it can't be told. `source` is the text
+    of its tree: looking for it at each of many conditions would climb all of the tree each time."""
     places = [identifier.meta for identifier in node.find_all(exp.Identifier) if "start" in identifier.meta]
-    if not isinstance(source, _Source) or not places:
+    if source is None or not places:
         return None
     first, last = min(one["start"] for one in places), max(one["end"] for one in places)
     tokens = source.tokens
     if first not in source.starts or last not in source.ends:
         return None
-    ends = source.ends_at(node)
+    ends = source.bounds_of(node)
     span = None if ends is None else _grown(tokens, source.starts[first], source.ends[last], ends)
     if span is None:
         return None
