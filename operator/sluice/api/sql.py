@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from sluice.api.bounds import NOT_BLANK
-from sluice.api.credentials import CREDENTIALS_IN_URI
+from sluice.api.credentials import without_credentials
 from sluice.api.validation import Checked, Validation, matching, never_matching
 
 SQL_BYTES = 160 * 1024
@@ -24,8 +24,7 @@ Sql = Annotated[
     Checked(
         matching(r"[^\t-\r ;]", NOT_BLANK.message),
         _SQL_SIZE,
-        never_matching(
-            CREDENTIALS_IN_URI,
+        without_credentials(
             "holds credentials inside a path, which everybody who can read the job could read: remove them, and let "
             "the service account or the runtime profile provide them",
         ),
@@ -45,8 +44,7 @@ TablePath = Annotated[
     Field(max_length=1024),
     Checked(
         NOT_BLANK,
-        never_matching(
-            CREDENTIALS_IN_URI,
+        without_credentials(
             "holds credentials, which everybody who can read the job could read: remove them from the path, and let "
             "the service account or the runtime profile provide them",
         ),
