@@ -18,9 +18,10 @@ from sluice.footprint.model import (
     Protocol,
     TableFootprint,
 )
-from sluice.footprint.promise import promised
+from sluice.footprint.promise import promised, promised_region
 from sluice.footprint.run_keys import run_of
 from sluice.footprint.sources import NO_SOURCES, Sources, together
+from sluice.footprint.sql.allowance import Allowance
 from sluice.footprint.sql.known import Version, version_of
 from sluice.footprint.sql.parameters import promise_at, statements_of, text_of
 from sluice.footprint.sql.reading import Reading, Surroundings, not_understood
@@ -38,6 +39,7 @@ from sluice.footprint.write import (
     streamed_tables,
     write_footprint,
 )
+from sluice.predicates import Region
 from sluice.tables import Dialect, Names, TableFacts, TableKey, key_of_path, oss
 
 
@@ -75,7 +77,7 @@ def footprint_of(
     refuse_what_no_batch_runs(texts)
     script = _read(spec, texts, around)
     if dialect is not None and _may_bend_rules(script):
-        dialect, around = None, replace(around, cautious=True)
+        dialect, around = None, replace(around, cautious=True, allowance=Allowance())
         script = _read(spec, texts, around)
     tables, settings = script.tables, script.around.settings
     if not tables:
@@ -173,9 +175,7 @@ def _read(spec: DeltaWriteJobSpec, texts: Texts, around: Surroundings) -> Script
         return Script(around, found)
     script = Script(around)
     if spec.sql is not None:
-        for statement in texts["spec.sql"]:
-            script = script.then(statement)
-        return script
+        return script.then(*texts["spec.sql"])
     try:
         if spec.write is not None:
             return replace(script, tables=(write_footprint(spec.write, texts, around),))
@@ -194,12 +194,15 @@ def _promised(
         raise NotUnderstoodError(
             "spec.writes is for one table, but the job writes several: use spec.footprint"
         )
+    regions: dict[bool, Region] = {}
     found = []
     for footprint in tables:
-        statement = Statement(footprint.statement, "", 1, ())
-        then = around if footprint.facts is not None else replace(around, facts={})
-        reading = Reading(statement, footprint.table, then, field="spec.writes")
-        found.append(promised(footprint, reading, promise))
+        is_known = footprint.facts is not None
+        if is_known not in regions:
+            then = around if is_known else replace(around, facts={})
+            reading = Reading(Statement(1, "", 1, ()), footprint.table, then, field="spec.writes")
+            regions[is_known] = promised_region(reading, promise, len(tables))
+        found.append(promised(footprint, regions[is_known]))
     return tuple(found)
 
 

@@ -9,13 +9,24 @@ from sluice.footprint.model import NOTHING, TableFootprint
 from sluice.footprint.regions import united
 from sluice.footprint.sql.reading import Reading, partitions
 from sluice.predicates import Predicate, Region, compiled, conjunction, disjoint, overlap, to_sql
+from sluice.predicates.limits import MAX_PROMISED
 
 
-def promised(footprint: TableFootprint, reading: Reading, promise: Sequence[str]) -> TableFootprint:
-    """Bounds new rows by the promise; rows that are only rewritten, as by OPTIMIZE, stay where they are."""
+def promised_region(reading: Reading, promise: Sequence[str], statements: int) -> Region:
+    """Where the rows land that these conditions hold for. `statements` are those that make the promise."""
     held = conjunction(reading.predicate(text) for text in promise)
     _refuse_what_no_log_tells(held, reading)
     region = partitions(held)
+    if region.size * statements > MAX_PROMISED:
+        raise NotUnderstoodError(
+            f"spec.writes lists {region.size} values for {statements} statements, and takes {MAX_PROMISED // statements} for so "
+            "many: promise ranges such as date >= DATE '2026-11-01', or split the job"
+        )
+    return region
+
+
+def promised(footprint: TableFootprint, region: Region) -> TableFootprint:
+    """Bounds new rows by the promise; rows that are only rewritten, as by OPTIMIZE, stay where they are."""
     if not footprint.data_change or footprint.adds.is_empty:
         return footprint
     if disjoint(region, footprint.adds):

@@ -3,11 +3,10 @@
 from collections.abc import Iterable
 
 from sluice.predicates import Region
+from sluice.predicates.limits import MAX_REGIONS
 
 EVERYTHING = Region(({},), {})
 NOTHING = Region((), {})
-
-_MANY = 64
 
 
 def united(regions: Iterable[Region]) -> Region:
@@ -16,7 +15,7 @@ def united(regions: Iterable[Region]) -> Region:
         return parts[0]
     boxes = tuple({frozenset(box.items()): box for region in parts for box in region.boxes}.values())
     reasons = tuple(dict.fromkeys(reason for region in parts for reason in region.reasons))
-    if any(not box for box in boxes) or len(boxes) > _MANY:
+    if any(not box for box in boxes) or len(boxes) > MAX_REGIONS:
         return Region(({},), {}, reasons)
     columns = {axis: column for region in parts for axis, column in region.columns.items()}
     return Region(boxes, columns, reasons)

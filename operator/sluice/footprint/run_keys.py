@@ -6,10 +6,9 @@ from itertools import pairwise
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.sql.statement import Statement
+from sluice.predicates.limits import MAX_STATEMENTS_OF_A_RUN
 from sluice.tables import TableFacts, TableKey
 
-MOST_STATEMENTS = 4095
-"""A statement's number is a part of the number under which Delta knows its commit."""
 _FORGETS = "delta.settransactionretentionduration"
 
 
@@ -27,9 +26,9 @@ def run_of(
             raise NotUnderstoodError(f"spec.retry: {why}, or remove retry")
     if spec.run_key is None:
         return None
-    if any(len(statements) > MOST_STATEMENTS for statements in texts):
+    if any(len(statements) > MAX_STATEMENTS_OF_A_RUN for statements in texts):
         raise NotUnderstoodError(
-            f"spec.runKey: a run has at most {MOST_STATEMENTS} statements: write them as several jobs, each with a run key"
+            f"spec.runKey: a run has at most {MAX_STATEMENTS_OF_A_RUN} statements: write them as several jobs, each with a run key"
         )
     if (why := forgetful(facts)) is not None:
         raise NotUnderstoodError(f"spec.runKey: {why}, or remove runKey")
@@ -66,8 +65,8 @@ def unrepeatable(texts: Iterable[tuple[Statement, ...]]) -> str | None:
     """What of the job's text no other attempt could leave out if it is done, nor do again, and what to do; None if nothing is known
     of that kind. The driver, which knows what Spark makes of a statement, refuses whatever else is."""
     for statements in texts:
-        if len(statements) > MOST_STATEMENTS:
-            return f"a job that may be retried has at most {MOST_STATEMENTS} statements: write them as several jobs"
+        if len(statements) > MAX_STATEMENTS_OF_A_RUN:
+            return f"a job that may be retried has at most {MAX_STATEMENTS_OF_A_RUN} statements: write them as several jobs"
         for statement in statements:
             why = _unrepeatable(tuple(token.text.upper() for token in statement.tokens))
             if why is not None:

@@ -4,9 +4,8 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from sluice.predicates.limits import MAX_SOURCES
 from sluice.tables import TableKey, key_of_path
-
-MANY = 64
 
 
 @dataclass(frozen=True)
@@ -34,4 +33,6 @@ def files_at(location: str, *, below: bool = False) -> Sources:
 def together(found: Iterable[Sources]) -> Sources:
     every = tuple(found)
     tables = tuple(dict.fromkeys(table for sources in every for table in sources.tables))
-    return Sources(tables[:MANY], len(tables) > MANY or any(sources.any_table for sources in every))
+    return Sources(
+        tables[:MAX_SOURCES], len(tables) > MAX_SOURCES or any(sources.any_table for sources in every)
+    )

@@ -75,9 +75,7 @@ def streamed(stream: Stream, texts: Texts, around: Surroundings) -> Script:
     _refuse_files_without_schema(stream.source, around)
     checkpoint = key_of_path(stream.checkpoint).text
     if stream.sql is not None:
-        script = Script(around)
-        for statement in texts["spec.stream.sql"]:
-            script = script.then(statement)
+        script = Script(around).then(*texts["spec.stream.sql"])
         tables = (replace(found, checkpoint=checkpoint, certain=False) for found in script.tables)
         return replace(script, tables=tuple(tables))
     if stream.table is None:

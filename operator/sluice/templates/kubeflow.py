@@ -12,6 +12,7 @@ from sluice.templates.own import (
     ExecutorTemplate,
     OwnDriverPod,
     OwnTemplate,
+    not_too_many,
     only,
     own_names,
     own_variables,
@@ -79,9 +80,9 @@ class KubeflowTemplate(OwnTemplate):
     spark_version: Annotated[str, AfterValidator(_not_too_old)] | None = None
     main_application_file: Annotated[str, AfterValidator(_no_option)] | None = None
     restart_policy: _RestartPolicy | None = None
-    hadoop_conf: Annotated[dict[str, str], AfterValidator(_none_of_hadoop_is_refused)] = Field(
-        default_factory=dict
-    )
+    hadoop_conf: Annotated[
+        dict[str, str], AfterValidator(not_too_many), AfterValidator(_none_of_hadoop_is_refused)
+    ] = Field(default_factory=dict)
     driver: _Driver = _Driver()
     executor: _Executor = _Executor()
 

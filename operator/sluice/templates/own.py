@@ -10,6 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from sluice.api.base import Json
 from sluice.footprint import refused_settings
+from sluice.predicates.limits import MAX_CONF
 from sluice.templates.pod import (
     DRIVER_CONTAINER,
     DriverPod,
@@ -81,6 +82,15 @@ def refused_in(conf: Mapping[str, str]) -> Iterator[tuple[str, str]]:
             yield name, _VARIABLE
 
 
+def not_too_many(conf: dict[str, str]) -> dict[str, str]:
+    if len(conf) > MAX_CONF:
+        why = (
+            f"has {len(conf)} settings, and takes at most {MAX_CONF}: put what all jobs share into the image"
+        )
+        raise PydanticCustomError("rule", "{why}", {"why": why})
+    return conf
+
+
 def _none_is_refused(conf: dict[str, str]) -> dict[str, str]:
     found = [((name,), why, conf[name]) for name, why in refused_in(conf)]
     if found:
@@ -107,7 +117,7 @@ def _wrong_in_pod(pod: Json) -> Iterator[tuple[Place, str, Any]]:
             yield ("spec", "containers", at, "env", *place), why, given
 
 
-SparkConf = Annotated[dict[str, str], AfterValidator(_none_is_refused)]
+SparkConf = Annotated[dict[str, str], AfterValidator(not_too_many), AfterValidator(_none_is_refused)]
 OwnDriverPod = Annotated[DriverPod, all_well("template", _wrong_in_pod)]
 
 

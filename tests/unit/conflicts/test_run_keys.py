@@ -8,8 +8,8 @@ from sluice.conflicts import conflict_between, conflict_where_met
 from sluice.conflicts.oracle import SAME_RUN
 from sluice.conflicts.places import places_of
 from sluice.footprint import JobFootprint, NotUnderstoodError, footprint_of
-from sluice.footprint.run_keys import MOST_STATEMENTS
 from sluice.predicates import Table
+from sluice.predicates.limits import MAX_STATEMENTS_OF_A_RUN
 from sluice.tables import TableFacts, key_of_path
 
 
@@ -52,7 +52,7 @@ def test_who_loses_commits_is_told_that_first() -> None:
 
 
 def test_a_run_has_as_many_statements_as_delta_can_tell_apart() -> None:
-    spec = {"sql": "DELETE FROM delta.`/lake/a`;" * (MOST_STATEMENTS + 1)}
+    spec = {"sql": "DELETE FROM delta.`/lake/a`;" * (MAX_STATEMENTS_OF_A_RUN + 1)}
     assert footprint_of(DeltaWriteJobSpec.model_validate(spec), {}).run is None
     with pytest.raises(NotUnderstoodError, match="at most 4095 statements: write them as several jobs"):
         footprint_of(DeltaWriteJobSpec.model_validate(spec | {"runKey": "daily"}), {})

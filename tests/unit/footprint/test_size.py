@@ -1,30 +1,33 @@
 """Scripts of any size that a manifest can have are understood or refused in bounded work."""
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from contextlib import suppress
 from time import process_time
 
 import pytest
 from sqlglot import exp
 
+from sluice.api.base import Json
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.api.sql import SQL_BYTES
 from sluice.footprint import JobFootprint, NotUnderstoodError, footprint_of
 from sluice.footprint.queries import cells
-from sluice.footprint.sql import selected
 from sluice.footprint.sql.survey import Survey
 from sluice.predicates import Table
 from sluice.predicates.limits import MAX_TOKENS
-from sluice.tables import TableFacts, key_of_path, oss
+from sluice.tables import TableFacts, TableKey, key_of_path, oss
 
 T = "delta.`s3://lake/t`"
 S = "delta.`s3://lake/s`"
 FACTS = TableFacts(columns=Table.of({"id": "int", "d": "date"}, ["d"]), dialect=oss("4.4.0"))
 
 
-def footprint(sql: str) -> JobFootprint:
+def footprint(sql: str, sources: Mapping[TableKey, TableFacts] | None = None) -> JobFootprint:
     return footprint_of(
-        DeltaWriteJobSpec.model_validate({"sql": sql}), {}, facts={key_of_path("s3://lake/t"): FACTS}
+        DeltaWriteJobSpec.model_validate({"sql": sql}),
+        {},
+        facts={key_of_path("s3://lake/t"): FACTS},
+        sources=sources,
     )
 
 
@@ -101,7 +104,7 @@ def test_so_is_the_query_of_a_write() -> None:
 
 def test_settings_without_end_are_refused() -> None:
     settings = "; ".join(f"SET spark.sql.x{number} = 1" for number in range(3_000))
-    with pytest.raises(NotUnderstoodError, match=r"SET spark\.sql\.x1025: more than 2048 settings"):
+    with pytest.raises(NotUnderstoodError, match=r"SET spark\.sql\.x257: more than 256 settings"):
         footprint(f"{settings}; DELETE FROM {T}")
 
 
@@ -125,19 +128,83 @@ def test_conditions_are_looked_at_once_however_many_columns_they_may_speak_of(
     assert len(names) <= len(looked_at) < 2 * len(names)
 
 
-def test_tables_deep_in_joins_look_for_a_definition_only_where_one_can_stand(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    asked: list[exp.Expr] = []
-    visible = selected._visible
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        (
+            {
+                "sql": f"INSERT INTO {T} VALUES {', '.join(['(:p)'] * 10_001)}",
+                "parameters": {"p": {"integer": 1}},
+            },
+            r"spec\.sql uses parameters 10001 times, and may do so 10000 times: split the job",
+        ),
+        (
+            {
+                "sql": f"DELETE FROM {T} WHERE s IN ({', '.join([':p'] * 600)})",
+                "parameters": {"p": {"string": "x" * 1_000}},
+            },
+            r"spec\.sql has up to 60\d{4} characters with the values of its parameters, and takes at most 500000",
+        ),
+        ({"sql": f"DELETE FROM {T};" * 5_001}, r"spec\.sql has more than 5000 statements: write them as"),
+        (
+            {"sql": ";".join(f"DELETE FROM delta.`s3://lake/t{k}`" for k in range(1_001))},
+            r"statement 1001, line 1: a job writes at most 1000 tables: split it",
+        ),
+        (
+            {"sql": f"DELETE FROM {'a.' * 1_024}a"},
+            r"table a\.a\..*: its name or location has 1025 characters, and takes at most",
+        ),
+        (
+            {
+                "sql": f"INSERT INTO {T} SELECT 1, d FROM {S};" * 1_000,
+                "writes": ["d IN (" + ", ".join(f"DATE '{year}-11-19'" for year in range(2000, 2200)) + ")"],
+            },
+            r"spec\.writes lists 401 values for 1000 statements, and takes 100 for so many: promise ranges",
+        ),
+    ],
+)
+def test_what_costs_too_much_is_refused_with_the_field_and_what_to_do(spec: Json, why: str) -> None:
+    facts = {key_of_path("s3://lake/t"): FACTS}
+    with pytest.raises(NotUnderstoodError, match=why):
+        footprint_of(DeltaWriteJobSpec.model_validate(spec), {}, facts=facts)
 
-    def asking(outer: exp.Expr, inside: exp.Expr) -> Iterator[exp.CTE]:
-        asked.append(outer)
-        return visible(outer, inside)
 
-    monkeypatch.setattr(selected, "_visible", asking)
-    joins = " ".join(
-        f"JOIN (SELECT * FROM {S} WHERE id = {number}) s{number} USING (id)" for number in range(200)
-    )
-    footprint(f"INSERT INTO {T} SELECT * FROM {S} {joins}")
-    assert asked == []
+def test_a_merge_of_many_clauses_may_touch_all_of_its_table() -> None:
+    clauses = " ".join(f"WHEN MATCHED AND s.id = {k} THEN DELETE" for k in range(65))
+    found = footprint(f"MERGE INTO {T} t USING {S} s ON t.d = DATE '2026-11-19' {clauses}").tables[0]
+    assert found.reads.is_everything
+    assert found.widened == ("the MERGE has more than 64 clauses",)
+
+
+def test_views_that_are_selected_from_again_and_again_may_at_last_be_any_table() -> None:
+    view = f"CREATE TEMP VIEW v AS SELECT {', '.join(['abs(id)'] * 500)}, id, d FROM {S}"
+    found = footprint(f"{view}; " + f"INSERT INTO {T} SELECT id, d FROM v;" * 200).tables
+    assert not found[0].reads.is_everything
+    assert found[-1].reads.is_everything
+    assert "the statements of the job select too often from its temporary views" in found[-1].widened
+
+
+def test_stars_within_stars_are_counted_before_they_are_written_out() -> None:
+    """Ten to the power of twelve columns."""
+    query = f"SELECT * FROM {S}"
+    for _ in range(12):
+        query = f"SELECT {', '.join(['*'] * 10)} FROM ({query})"
+    found = footprint(f"INSERT INTO {T} {query}", sources={key_of_path("s3://lake/s"): FACTS}).tables[0]
+    assert found.adds.is_everything
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        f"{'(' * 24}id = 1{') IS NULL' * 24}",
+        "id = CAST(1 AS DECIMAL(10, 999999999))",
+        f"id = CAST(1 AS DECIMAL({'9' * 5_000}, 0))",
+        f"id = '{'1' * 150_000}x'",
+    ],
+    ids=["IS NULL within IS NULL", "scale", "digits of a precision", "digits of a text"],
+)
+def test_a_short_condition_costs_little(condition: str) -> None:
+    begun = process_time()
+    with suppress(NotUnderstoodError):
+        footprint(f"DELETE FROM {T} WHERE {condition}")
+    assert process_time() - begun < 2

@@ -25,6 +25,7 @@ from sluice.predicates import (
     compiled,
     conjunction,
 )
+from sluice.predicates.limits import MAX_CELLS
 from sluice.predicates.literals import Literal, LiteralKind, from_syntax
 
 
@@ -46,7 +47,9 @@ class FromTable:
     """The column's type, where it is known."""
 
     def where(self, conditions: tuple[exp.Expr, ...]) -> "FromTable":
-        return replace(self, conditions=(*self.conditions, *conditions)) if conditions else self
+        if not conditions:
+            return self
+        return replace(self, conditions=(*self.conditions, *conditions) if self.conditions else conditions)
 
 
 Cell = Constant | FromTable | None
@@ -79,6 +82,11 @@ _KINDS_OF_CASTS = {
     exp.DType.TEXT: LiteralKind.STRING,
     exp.DType.BOOLEAN: LiteralKind.BOOLEAN,
 }
+TOO_MANY_CELLS = f"the queries of the job have more than {MAX_CELLS} values, columns and conditions to follow"
+_CELLS_OF_A_CONDITION = 20
+"""Reading a condition takes as long as following so many values."""
+_CELLS_OF_A_SURVEY = 5
+"""Walking over a condition takes as long as following so many values."""
 
 
 def says(cell: Cell, column: Column, reading: Reading) -> Predicate:
@@ -157,6 +165,17 @@ def _unbounded(column: Column) -> Anything:
 
 
 def _bounded(cell: FromTable, column: Column, reading: Reading) -> Predicate:
+    """Asks once for all rows that have the same conditions."""
+    known = reading.bounds_known
+    asked = id(cell.conditions), cell.type, column.name
+    if asked not in known:
+        if not reading.around.allowance.take_cells(_CELLS_OF_A_CONDITION * len(cell.conditions)):
+            return Anything(TOO_MANY_CELLS)
+        known[asked] = cell.conditions, _bound_by(cell, column, reading)
+    return known[asked][1]
+
+
+def _bound_by(cell: FromTable, column: Column, reading: Reading) -> Predicate:
     if cell.type is not None and _is_kept(cell.type, column.type):
         found = [reading.predicate(_about(condition, column)) for condition in cell.conditions]
     elif column.type.kind in _SAME_IN_ANY_TYPE:
@@ -241,7 +260,9 @@ def conditions_on(
     known = reading.conditions_known
     key = (id(conditions), tables)
     if key not in known:
-        counting = conditions if tables is None else called(conditions, tables)
+        if not reading.around.allowance.take_cells(_CELLS_OF_A_SURVEY * len(conditions)):
+            return ()
+        counting = conditions if tables is None else called(conditions, tables, reading)
         known[key] = conditions, _by_column(reading, counting)
     exact = reading.around.settings.session.case_sensitive
     return known[key][1].get(name if exact else name.lower(), ())
@@ -249,33 +270,57 @@ def conditions_on(
 
 def _by_column(reading: Reading, conditions: Sequence[exp.Expr]) -> Mapping[str, tuple[exp.Expr, ...]]:
     exact = reading.around.settings.session.case_sensitive
-    found: dict[str, tuple[exp.Expr, ...]] = {}
+    found: dict[str, list[exp.Expr]] = {}
     for condition in conditions:
-        survey = Survey(condition)
-        columns = [node for node in survey.nodes if isinstance(node, exp.Column)]
-        names = {column.name if exact else column.name.lower() for column in columns}
-        holds_query = any(isinstance(node, exp.Query) for node in survey.nodes)
-        if len(names) == 1 and not holds_query and not survey.strangers:
-            name = names.pop()
-            found[name] = (*found.get(name, ()), condition)
-    return found
+        about = _subject(condition, reading)
+        names = about.names if exact else {name.lower() for name in about.names}
+        if len(names) == 1 and about.is_plain:
+            found.setdefault(next(iter(names)), []).append(condition)
+    return {name: tuple(about) for name, about in found.items()}
 
 
-def called(conditions: Sequence[exp.Expr], tables: Collection[str]) -> tuple[exp.Expr, ...]:
+def called(conditions: Sequence[exp.Expr], tables: Collection[str], reading: Reading) -> tuple[exp.Expr, ...]:
     """Returns the conditions that refer to their columns' table by one of these lower-cased names: `a.b` may be a
     field as well."""
     return tuple(
         condition
         for condition in conditions
-        if not any(
-            column.args.get("db") or column.table.lower() not in tables
-            for column in condition.find_all(exp.Column)
-        )
+        if (named := _subject(condition, reading).tables) is not None and named.issubset(tables)
     )
 
 
-def names_in(condition: exp.Expr) -> set[str]:
-    return {column.name.lower() for column in condition.find_all(exp.Column)}
+def names_in(condition: exp.Expr, reading: Reading) -> set[str]:
+    return {name.lower() for name in _subject(condition, reading).names}
+
+
+@dataclass(frozen=True)
+class _Subject:
+    """What a condition is about."""
+
+    names: frozenset[str]
+    """Its columns' names."""
+    tables: frozenset[str] | None
+    """The lower-cased names of its columns' tables; None if a name has more parts."""
+    is_plain: bool
+    """Whether it holds no query and is understood."""
+
+
+def _subject(condition: exp.Expr, reading: Reading) -> _Subject:
+    known = reading.subjects_known
+    if id(condition) not in known:
+        survey = Survey(condition)
+        columns = [node for node in survey.nodes if isinstance(node, exp.Column)]
+        has_fields = any(column.args.get("db") for column in columns)
+        known[id(condition)] = (
+            condition,
+            _Subject(
+                frozenset(column.name for column in columns),
+                None if has_fields else frozenset(column.table.lower() for column in columns),
+                not survey.strangers and not any(isinstance(node, exp.Query) for node in survey.nodes),
+            ),
+        )
+    found: _Subject = known[id(condition)][1]
+    return found
 
 
 def _about(condition: exp.Expr, column: Column) -> exp.Expr:

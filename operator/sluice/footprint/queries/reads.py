@@ -15,7 +15,6 @@ from sluice.footprint.sql.naming import key_of_parts
 from sluice.footprint.sql.nodes import RELATIONS, has_only
 from sluice.footprint.sql.reading import Reading
 from sluice.footprint.sql.selected import (
-    common_table,
     is_in_hint,
     is_table_function,
     names_files,
@@ -23,10 +22,10 @@ from sluice.footprint.sql.selected import (
     view_named,
 )
 from sluice.predicates import Region, conjunction, from_conjuncts
+from sluice.predicates.limits import MAX_VIEWS_SEEN
 from sluice.predicates.syntax import conjuncts
 
 _NAMING = frozenset({"this", "db", "catalog", "alias", "version"})
-_MANY_VIEWS = 64
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ def _reads_any_table(
 def _scan(table: exp.Table, reading: Reading, seen: dict[str, Reads]) -> Reads | None:
     exact = reading.around.settings.session.case_sensitive
     if (
-        common_table(table, case_sensitive=exact) is not None
+        reading.common_table(table, case_sensitive=exact) is not None
         or is_in_hint(table)
         or names_files(table)
         or is_table_function(table, reading.around.settings.spark)
@@ -112,7 +111,10 @@ def _through_view(name: str, reading: Reading, seen: dict[str, Reads]) -> Reads 
         return None
     if name not in seen:
         seen[name] = _everything(f"{name} is a view upon views, too deep to be looked through")
-        if len(seen) <= _MANY_VIEWS:
+        looked = reading.survey(query).size
+        if not reading.around.allowance.take_seen_through_views(looked):
+            seen[name] = _everything("the statements of the job select too often from its temporary views")
+        elif len(seen) <= MAX_VIEWS_SEEN:
             inside = replace(reading, around=reading.around.inside_view(name))
             seen[name] = reads_of(query, inside, seen=seen)
     return seen[name]

@@ -4,7 +4,7 @@ If a part of a query isn't understood (`sql.nodes`), its rows are unknown; if on
 is unknown.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -24,11 +24,9 @@ from sluice.footprint.queries.outputs import Expansion, Output, Unknown, is_one_
 from sluice.footprint.sql.known import Version
 from sluice.footprint.sql.nodes import RELATIONS, SCALARS, has_only
 from sluice.footprint.sql.reading import Reading
-from sluice.footprint.sql.selected import common_table, view_named
+from sluice.footprint.sql.selected import view_named
+from sluice.predicates.limits import MAX_LEVELS, MAX_ROWS
 from sluice.predicates.syntax import conjuncts
-
-_MANY = 1000
-_DEEP = 12
 
 
 @dataclass(frozen=True)
@@ -46,12 +44,10 @@ class Row:
         known = len(self.cells) if self.others is None else self.first
         return self.cells[position][1] if position < known else None
 
-    def then(self, more: "Row") -> "Row":
-        """Returns the row with more columns after its own."""
-        cells = (*self.cells, *more.cells)
-        if self.others is None:
-            return Row(cells, more.others, len(self.cells) + more.first)
-        return Row(cells, (*self.others, *(more.others or ())), self.first)
+    @property
+    def width(self) -> int:
+        """How many columns and conditions it has."""
+        return len(self.cells) + len(self.others or ())
 
     def named(self, name: str, reading: Reading) -> Cell:
         """Returns the column of this name; None for two of one name, which Spark can't tell apart either and refuses."""
@@ -80,7 +76,7 @@ ANY_ROW = Row((), others=())
 
 def rows_of(query: exp.Expr, reading: Reading, depth: int = 0) -> Rows:
     """Returns the rows of a query, reading each query only once: views and common tables may be named many times."""
-    if depth > _DEEP or reading.around.settings.session.case_sensitive:
+    if depth > MAX_LEVELS or reading.around.settings.session.case_sensitive:
         return None  # then names that differ in case are two columns
     if depth == 0 and reading.stranger_in(query) is not None:
         return None
@@ -130,7 +126,8 @@ def _renamed(rows: Rows, relation: exp.Expr) -> Rows:
 
 
 def _values(query: exp.Values, reading: Reading) -> Rows:
-    if len(query.expressions) > _MANY:
+    width = sum(max(1, len(element.expressions)) for element in query.expressions)
+    if len(query.expressions) > MAX_ROWS or not reading.around.allowance.take_cells(width):
         return None
     rows = []
     for element in query.expressions:
@@ -154,7 +151,9 @@ def _combined(query: exp.SetOperation, reading: Reading, depth: int) -> Rows:
     kept = 0
     for part in (left, *reversed(parts)):
         rows = rows_of(part, reading, depth + 1)
-        if rows is None or len(found) + len(rows) > _MANY:
+        if rows is None or len(found) + len(rows) > MAX_ROWS:
+            return None
+        if not reading.around.allowance.take_cells(sum(row.width for row in rows)):
             return None
         found.extend(rows)
         kept = kept or len(rows)
@@ -208,10 +207,17 @@ class _Scope:
         )
         if row.others is None and is_first and (self.alone or star.table is not None):
             return Row(cells)
-        said = [*((row.others or ()) if is_first else ()), *called(self.conditions, calls)]
-        others = tuple(condition for condition in said if not names_in(condition) & star.without)
+        said = [*((row.others or ()) if is_first else ()), *called(self.conditions, calls, self.reading)]
+        others = tuple(
+            condition for condition in said if star.without.isdisjoint(names_in(condition, self.reading))
+        )
         in_order = is_first and row.others is None and bool(self.relations)
         return Row(cells, others, len(cells) if in_order else 0)
+
+    def width(self, outputs: Sequence[Output | Expansion | Unknown], row: Row) -> int:
+        """How many columns and conditions are looked at for one row of the first relation."""
+        stars = sum(isinstance(output, Expansion) for output in outputs)
+        return row.width + len(outputs) + stars * (row.width + len(self.conditions))
 
     def _calls(self, table: str) -> frozenset[str]:
         """Returns the names by which WHERE may refer to what the list refers to by this table's name."""
@@ -243,21 +249,21 @@ def _select(query: exp.Select, reading: Reading, depth: int) -> Rows:
     if not all(has_only(node, RELATIONS) for node in beside if node is not None):
         return None
     if _groups_widely(query, reading):
-        return (_row([_without_value(output) for output in outputs], _Scope(reading), ANY_ROW),)
+        return _selected([_without_value(output) for output in outputs], _Scope(reading), (ANY_ROW,))
     scope = _Scope(
         reading,
         relations=_names_told_apart(source, joins, laterals),
         conditions=conjuncts(where.this if where is not None else None),
     )
     if any(join.side not in ("", "LEFT") for join in joins):
-        return (_row(outputs, scope, ANY_ROW),)
+        return _selected(outputs, scope, (ANY_ROW,))
     scope = replace(
         scope,
         first=source.this.alias_or_name.lower() if source is not None else "",
         alone=not laterals and all(join.kind in ("SEMI", "ANTI") for join in joins),
     )
     inner = (Row(()),) if source is None else rows_of(source.this, reading, depth + 1) or (ANY_ROW,)
-    return tuple(_row(outputs, scope, row) for row in inner)
+    return _selected(outputs, scope, inner)
 
 
 def _names_told_apart(
@@ -271,32 +277,56 @@ def _names_told_apart(
     return frozenset(relation.alias_or_name.lower() for relation in relations)
 
 
+def _selected(outputs: Sequence[Output | Expansion | Unknown], scope: _Scope, inner: Sequence[Row]) -> Rows:
+    width = sum(scope.width(outputs, row) for row in inner)
+    if not scope.reading.around.allowance.take_cells(width):
+        return None
+    return tuple(_row(outputs, scope, row) for row in inner)
+
+
 def _row(outputs: Sequence[Output | Expansion | Unknown], scope: _Scope, inner: Row) -> Row:
     """Returns the query's row for one row of its first relation."""
-    row, names = Row(()), set[str]()
+    cells: list[tuple[str, Cell]] = []
+    named: dict[str, list[Cell]] = {}
+    others: list[exp.Expr] | None = None
+    first = 0
     for output in outputs:
         match output:
             case Output():
-                more = Row(((output.name, _cell(output.node, scope, inner, row, names)),))
+                cell = _cell(output.node, scope, inner, named, all_named=others is None)
+                more = Row(((output.name, cell),))
             case Expansion():
                 more = scope.expanded(output, inner)
             case _:
                 more = ANY_ROW
-        row = row.then(more)
-        names.update(name.lower() for name, _ in more.cells)
-    return row
+        if others is None and more.others is not None:
+            first, others = len(cells) + more.first, []
+        if others is not None:
+            others += more.others or ()
+        cells += more.cells
+        for name, cell in more.cells:
+            named.setdefault(name.lower(), []).append(cell)
+    return Row(tuple(cells), None if others is None else tuple(others), first)
 
 
-def _cell(node: exp.Expr | None, scope: _Scope, inner: Row, before: Row, names: Collection[str]) -> Cell:
-    """Returns the value of one entry of the list. `before` holds the earlier entries: the entry may refer to them by
-    their lower-cased `names` if the relations have no such column."""
+def _cell(
+    node: exp.Expr | None,
+    scope: _Scope,
+    inner: Row,
+    before: Mapping[str, Sequence[Cell]],
+    *,
+    all_named: bool,
+) -> Cell:
+    """Returns the value of one entry of the list. `before` holds the earlier entries by their lower-cased names: the entry may
+    refer to them if the relations have no such column. `all_named`: there are no others."""
     if not isinstance(node, exp.Column):
         return None if node is None else Constant(node)
     if not has_only(node, SCALARS) or not isinstance(node.this, exp.Identifier) or node.args.get("db"):
         return None
-    if not node.table and node.name.lower() in names and not (scope.alone and inner.has(node.name)):
-        surely = scope.alone and inner.others is None and before.others is None
-        return before.named(node.name, scope.reading) if surely else None
+    found = before.get(node.name.lower(), ())
+    if not node.table and found and not (scope.alone and inner.has(node.name)):
+        surely = scope.alone and inner.others is None and all_named and len(found) == 1
+        return found[0] if surely else None
     return scope.column(node, inner)
 
 
@@ -315,7 +345,7 @@ def _groups_widely(query: exp.Select, reading: Reading) -> bool:
 
 def _table(node: exp.Table, reading: Reading, depth: int) -> Rows:
     exact = reading.around.settings.session.case_sensitive
-    common = common_table(node, case_sensitive=exact)
+    common = reading.common_table(node, case_sensitive=exact)
     if common is not None:
         plain = (
             has_only(common, RELATIONS) and common.parent is not None and has_only(common.parent, RELATIONS)
@@ -330,9 +360,10 @@ def _table(node: exp.Table, reading: Reading, depth: int) -> Rows:
         same = under.session == reading.around.settings.session and not exact
         if query is None or reading.stranger_in(query) is not None or not same:
             return None
-        return rows_of(query, reading, depth + 1)
+        nodes = reading.survey(query).nodes
+        return rows_of(query, reading, depth + 1) if reading.around.allowance.take_cells(len(nodes)) else None
     facts = reading.columns_of(node)
-    if facts is None:
+    if facts is None or not reading.around.allowance.take_cells(len(facts.columns.columns)):
         return (ANY_ROW,)
     return (Row(tuple((c.name, FromTable(type=c.type)) for c in facts.columns.columns)),)
 

@@ -4,10 +4,12 @@ Only what is certain is found. A stream ends no group and has no last row, becau
 understood here, and because rows are appended batch by batch.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from sqlglot import exp
+
+from sluice.footprint.sql.common_tables import CommonTables
 
 VIEW = "source"
 NEED_A_SCHEMA = frozenset({"csv", "json", "orc", "parquet"})
@@ -31,55 +33,40 @@ _NOTHING_OF_IT = Unstreamed(
 )
 
 
-@dataclass(frozen=True)
-class _Common:
-    """A query of WITH, in which those before it have names."""
-
-    query: exp.Expr
-    known: "Mapping[str, _Common]"
-
-
 @dataclass
 class _Look:
     case_sensitive: bool
     found: list[Unstreamed] = field(default_factory=list)
     _streams: dict[int, bool | None] = field(default_factory=dict)
+    _common: CommonTables = field(default_factory=CommonTables)
 
-    def streams(self, node: exp.Expr | None, known: Mapping[str, _Common]) -> bool | None:
+    def streams(self, node: exp.Expr | None) -> bool | None:
         """Whether its rows come from the stream; None where that can't be told."""
         match node:
             case exp.Select():
-                return self._select(node, self._with(node, known))
+                return self._select(node)
             case exp.SetOperation():
-                return self._set(node, self._with(node, known))
+                return self._set(node)
             case exp.Subquery():
-                inside = self._with(node, known)
-                return self._ordered(node, self._joined(node, self.streams(node.this, inside), inside))
+                return self._ordered(node, self._joined(node, self.streams(node.this)))
             case exp.Table():
-                return self._joined(node, self._sampled(node, self._table(node, known)), known)
+                return self._joined(node, self._sampled(node, self._table(node)))
             case exp.Values():
                 return False
             case _:
                 return None
 
-    def _with(self, node: exp.Expr, known: Mapping[str, _Common]) -> Mapping[str, _Common]:
-        given = node.args.get("with_")
-        found = dict(known)
-        for one in given.expressions if given is not None else ():
-            found[one.alias.lower()] = _Common(one.this, dict(found))
-        return found
-
-    def _table(self, node: exp.Table, known: Mapping[str, _Common]) -> bool | None:
+    def _table(self, node: exp.Table) -> bool | None:
         if not isinstance(node.this, exp.Identifier) or node.name.lower() == _STREAMING_TABLES:
             return None
         if node.args.get("db") is not None:
             return False
         name = node.name.lower()
-        common = known.get(name)
+        common = self._common.named(node)
         if common is not None and not self.case_sensitive:
-            at = id(common.query)
+            at = id(common)
             if at not in self._streams:
-                self._streams[at] = self.streams(common.query, common.known)
+                self._streams[at] = self.streams(common.this)
             return self._streams[at]
         if name == VIEW:
             return None if self.case_sensitive else True
@@ -92,9 +79,9 @@ class _Look:
             self.found.append(Unstreamed("TABLESAMPLE of it"))
         return None if node.args.get("pivots") else streams
 
-    def _joined(self, node: exp.Expr, streams: bool | None, known: Mapping[str, _Common]) -> bool | None:
+    def _joined(self, node: exp.Expr, streams: bool | None) -> bool | None:
         for join in node.args.get("joins") or ():
-            other = self.streams(join.this, known)
+            other = self.streams(join.this)
             self._join(join, streams, other)
             keeps_left_alone = join.kind in ("SEMI", "ANTI")
             streams = streams if keeps_left_alone else _either(streams, other)
@@ -110,17 +97,17 @@ class _Look:
         elif join.side == "RIGHT" and left and right is False:
             self.found.append(Unstreamed("a RIGHT JOIN with it on the left", "put it on the right"))
 
-    def _select(self, node: exp.Select, known: Mapping[str, _Common]) -> bool | None:
+    def _select(self, node: exp.Select) -> bool | None:
         given = node.args.get("from_")
         if given is None:
             return False
-        streams = self._joined(node, self.streams(given.this, known), known)
+        streams = self._joined(node, self.streams(given.this))
         if streams:
             self.found += _of_select(node)
         return self._ordered(node, streams)
 
-    def _set(self, node: exp.SetOperation, known: Mapping[str, _Common]) -> bool | None:
-        left, right = self.streams(node.this, known), self.streams(node.expression, known)
+    def _set(self, node: exp.SetOperation) -> bool | None:
+        left, right = self.streams(node.this), self.streams(node.expression)
         if isinstance(node, exp.Union) and None not in (left, right) and left is not right:
             self.found.append(
                 Unstreamed("UNION of it and of other rows", "have a job of its own write the others once")
@@ -150,7 +137,7 @@ class _Look:
 def unstreamed(query: exp.Expr, *, case_sensitive: bool) -> Unstreamed | None:
     """What Spark refuses of a stream's query, if anything is known of that kind."""
     look = _Look(case_sensitive)
-    streams = look.streams(query, {})
+    streams = look.streams(query)
     if look.found:
         return look.found[0]
     return _NOTHING_OF_IT if streams is False else None

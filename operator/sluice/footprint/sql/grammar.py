@@ -1,5 +1,6 @@
 """Finds what the SQL parser accepts and Spark's own refuses: the parser reads many dialects and tolerates missing parts."""
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
@@ -164,10 +165,10 @@ def _begins_another(clause: Sequence[str]) -> bool:
 def _clauses_of_merge(written: Sequence[str]) -> Iterator[Sequence[str]]:
     """Yields the words of each clause from WHEN to its THEN, or to the end if it has none."""
     outside = list(_outside_of_values(written))
-    ends = [position + 1 for position in outside if written[position] == "THEN"]
+    ends = [*(position + 1 for position in outside if written[position] == "THEN"), len(written)]
     for start in outside:
         if written[start] == "WHEN":
-            yield written[start : next((end for end in ends if end > start), len(written))]
+            yield written[start : ends[bisect_right(ends, start)]]
 
 
 def _outside_of_values(written: Sequence[str]) -> Iterator[int]:

@@ -173,6 +173,7 @@ _JAVA_OPTIONS = frozenset({"JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIO
 """What they hold in a Secret, nobody sees before the run."""
 _KNOWN = (*_REFUSED, *_HARMLESS, *_STEPS_OF_PODS)
 _SPELLED = {known.lower(): known for known in _KNOWN}
+_LONGEST = max(map(len, _KNOWN))
 _KINDS_OF_KEYS = (
     "driver.annotation.",
     "driver.label.",
@@ -206,7 +207,8 @@ def _listed(lower: str) -> str | None:
     """What the list says about a name: itself, or the longest beginning of it that stands for more."""
     if lower in _SPELLED:
         return _SPELLED[lower]
-    beginnings = (lower[: end + 1] for end in range(len(lower) - 1, -1, -1) if lower[end] == ".")
+    longest = min(len(lower), _LONGEST)
+    beginnings = (lower[: end + 1] for end in range(longest - 1, -1, -1) if lower[end] == ".")
     return next((_SPELLED[beginning] for beginning in beginnings if beginning in _SPELLED), None)
 
 

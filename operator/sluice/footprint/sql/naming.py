@@ -7,6 +7,7 @@ from functools import lru_cache
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
+from sluice.api.job_status import MAX_LOCATION
 from sluice.api.sql import ONE_LINE
 from sluice.api.tables import TableRef
 from sluice.footprint.errors import NotUnderstoodError
@@ -59,6 +60,11 @@ def key_of_parts(parts: list[str], *, is_source: bool = True) -> TableKey:
 
 @lru_cache(4096)
 def _key_of_parts(parts: tuple[str, ...], *, is_source: bool) -> TableKey:
+    size = sum(map(len, parts))
+    if size > MAX_LOCATION:
+        raise NotUnderstoodError(
+            f"table {'.'.join(parts)[:60]}...: its name or location has {size} characters, and takes at most {MAX_LOCATION}"
+        )
     for part in parts:
         _check_writable(part)
     format_and_location = in_sparks_catalog(list(parts))

@@ -6,6 +6,7 @@ statement that Spark runs. Spark itself binds parameters only where it expects a
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 from sqlglot.tokenizer_core import Token, TokenType
@@ -17,6 +18,7 @@ from sluice.footprint.sql.keywords import word
 from sluice.footprint.sql.statement import Statement, split
 from sluice.footprint.sql.typed_literals import bare, typed
 from sluice.predicates import PredicateError, refuse_templates
+from sluice.predicates.limits import MAX_FILLED_TEXT, MAX_USES
 from sluice.predicates.syntax import condition_in, tokens_of
 
 _KEPT_AS_TEXT = frozenset({"SET", "RESET"})
@@ -41,7 +43,7 @@ def statements_of(spec: DeltaWriteJobSpec) -> Mapping[str, tuple[Statement, ...]
     used: set[str] = set()
     found = {}
     for place, text in _texts(spec):
-        found[place] = tuple(_with_values(one, given, place, used) for one in _statements(text, place))
+        found[place] = _filled(_statements(text, place), given, place, used)
     unused = sorted(given.keys() - used)
     if unused:
         raise NotUnderstoodError(
@@ -59,7 +61,7 @@ def condition_with(text: str, given: Mapping[str, Parameter], place: str, known:
             if use.name not in given:
                 line = statement.tokens[use.number].line
                 raise NotUnderstoodError(f"{place}, line {line}: there is no parameter :{use.name}: {known}")
-    texts = {place: tuple(_with_values(one, given, place, set()) for one in statements)}
+    texts = {place: _filled(statements, given, place, set())}
     condition = text_of(texts, place)
     try:
         found = condition_in(condition)
@@ -105,15 +107,43 @@ def promise_at(number: int) -> str:
     return f"spec.writes[{number}]"
 
 
+def _filled(
+    statements: Sequence[Statement], given: Mapping[str, Parameter], place: str, used: set[str]
+) -> tuple[Statement, ...]:
+    _refuse_too_much(statements, given, place)
+    return tuple(_with_values(one, given, place, used) for one in statements)
+
+
+def _refuse_too_much(statements: Sequence[Statement], given: Mapping[str, Parameter], place: str) -> None:
+    uses = [use.name for statement in statements for use in _uses(statement.tokens)]
+    if len(uses) > MAX_USES:
+        raise NotUnderstoodError(
+            f"{place} uses parameters {len(uses)} times, and may do so {MAX_USES} times: split the job, or let it read the values "
+            "from a table"
+        )
+    longest = {name: max(len(typed(one)), len(bare(one))) for name, one in given.items()}
+    size = sum(len(one.text) for one in statements) + sum(longest.get(name, 0) for name in uses)
+    if uses and size > MAX_FILLED_TEXT:
+        raise NotUnderstoodError(
+            f"{place} has up to {size} characters with the values of its parameters, and takes at most {MAX_FILLED_TEXT}: split "
+            "the job, or let it read the values from a table"
+        )
+
+
 def _with_values(
     statement: Statement, given: Mapping[str, Parameter], place: str, used: set[str]
 ) -> Statement:
     """Returns the statement that runs. Its tokens keep their places in the text as it was written."""
+    uses = tuple(_uses(statement.tokens))
+    if not uses:
+        return statement
+    values = _Values(given, statement.tokens)
     tokens: list[Token] = []
-    text, written, ends = "", statement.text, 0
+    texts: list[str] = []
+    written, ends = statement.text, 0
     first = statement.tokens[0].start
     position = 0
-    for use in _uses(statement.tokens):
+    for use in uses:
         colon, name = statement.tokens[use.number : use.number + 2]
         if use.name not in given:
             raise NotUnderstoodError(
@@ -125,17 +155,16 @@ def _with_values(
                 f"as it is written: write the value instead of :{use.name}"
             )
         used.add(use.name)
-        value = _value(given[use.name], statement.tokens, use.number)
+        value, value_tokens = values.of(use)
         tokens += statement.tokens[position : use.number]
-        tokens += [_placed(token, colon, name) for token in tokens_of(value)]
+        tokens += [_placed(token, colon, name) for token in value_tokens]
         position = use.number + 2
-        text += _apart(written[ends : colon.start - first], value)
+        texts.append(_apart(written[ends : colon.start - first], value))
         ends = name.end + 1 - first
-    if not position:
-        return statement
     tokens += statement.tokens[position:]
     rest = written[ends:]
-    text += f" {rest}" if rest and rest[0] not in _GLUED else rest
+    texts.append(f" {rest}" if rest and rest[0] not in _GLUED else rest)
+    text = "".join(texts)
     if [(token.token_type, token.text) for token in tokens_of(text)] != [
         (token.token_type, token.text) for token in tokens
     ]:
@@ -154,29 +183,47 @@ def _placed(token: Token, colon: Token, name: Token) -> Token:
     return Token(token.token_type, token.text, colon.line, colon.col, colon.start, name.end)
 
 
-def _value(parameter: Parameter, tokens: Sequence[Token], number: int) -> str:
-    before = [word(token) for token in tokens[max(0, number - 3) : number]]
-    if before[-1:] and before[-1] in _BEFORE_A_BARE_VALUE:
-        return bare(parameter)
-    if before[1:] == ["AS", "OF"] and (before[0] in _VERSIONS or _takes_text_for_a_time(tokens)):
-        return bare(parameter)
-    return typed(parameter, in_partition=_is_in_partition(tokens[:number]))
+class _Values:
+    """The values of parameters as a statement spells them. What is asked about a use is answered once for all uses."""
 
+    def __init__(self, given: Mapping[str, Parameter], tokens: Sequence[Token]) -> None:
+        self._given = given
+        self._tokens = tokens
+        self._known: dict[str, list[Token]] = {}
 
-def _takes_text_for_a_time(tokens: Sequence[Token]) -> bool:
-    """Delta's own statements take a time only as a text; a query takes any expression."""
-    return word(tokens[0]) == "RESTORE" or any(word(token) == "CLONE" for token in tokens)
+    def of(self, use: _Use) -> tuple[str, list[Token]]:
+        value = self._spelled(use)
+        if value not in self._known:
+            self._known[value] = tokens_of(value)
+        return value, self._known[value]
 
+    def _spelled(self, use: _Use) -> str:
+        parameter = self._given[use.name]
+        before = [word(token) for token in self._tokens[max(0, use.number - 3) : use.number]]
+        if before[-1:] and before[-1] in _BEFORE_A_BARE_VALUE:
+            return bare(parameter)
+        if before[1:] == ["AS", "OF"] and (before[0] in _VERSIONS or self._takes_text_for_a_time):
+            return bare(parameter)
+        return typed(parameter, in_partition=use.number in self._in_partition)
 
-def _is_in_partition(before: Sequence[Token]) -> bool:
-    """Whether it's a value in PARTITION (...), where a number may have a sign, but no parentheses."""
-    depth = 0
-    for number in range(len(before) - 1, -1, -1):
-        kind = before[number].token_type
-        depth += (kind is TokenType.R_PAREN) - (kind is TokenType.L_PAREN)
-        if depth < 0:
-            return number > 0 and word(before[number - 1]) == "PARTITION"
-    return False
+    @cached_property
+    def _takes_text_for_a_time(self) -> bool:
+        """Delta's own statements take a time only as a text; a query takes any expression."""
+        return word(self._tokens[0]) == "RESTORE" or any(word(token) == "CLONE" for token in self._tokens)
+
+    @cached_property
+    def _in_partition(self) -> frozenset[int]:
+        """Positions directly within PARTITION (...), where a number may have a sign, but no parentheses."""
+        found: set[int] = set()
+        is_partition: list[bool] = []
+        for number, token in enumerate(self._tokens):
+            if token.token_type is TokenType.L_PAREN:
+                is_partition.append(number > 0 and word(self._tokens[number - 1]) == "PARTITION")
+            elif token.token_type is TokenType.R_PAREN:
+                del is_partition[-1:]
+            elif is_partition and is_partition[-1]:
+                found.add(number)
+        return frozenset(found)
 
 
 def _uses(tokens: tuple[Token, ...]) -> Iterator[_Use]:

@@ -1,5 +1,6 @@
 """Holds one statement while it is read: its text and tree, the table that it writes, and what is known around it."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,6 +16,9 @@ from sluice.footprint.model import EVERYTHING, TableFootprint
 from sluice.footprint.operations import MAY_SELECT
 from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources
 from sluice.footprint.sql.advice import LOOKED_UP_ELSEWHERE, how_to_bind, how_to_know
+from sluice.footprint.sql.allowance import Allowance
+from sluice.footprint.sql.changed_tables import ChangedTables
+from sluice.footprint.sql.common_tables import CommonTables
 from sluice.footprint.sql.grammar import asks_other_tables, foreign, holds_a_query
 from sluice.footprint.sql.keywords import outside_parentheses, word
 from sluice.footprint.sql.naming import is_of_a_version, key_of_node
@@ -25,6 +29,7 @@ from sluice.footprint.sql.statement import Statement
 from sluice.footprint.sql.survey import Survey
 from sluice.predicates import (
     Anything,
+    ColumnType,
     Predicate,
     PredicateError,
     Region,
@@ -54,7 +59,9 @@ class Surroundings:
     """The settings under which each view was made, which Spark keeps using to read it."""
     views_over_others: frozenset[str] = frozenset()
     """Views that select from a view which was replaced since: they keep their columns in the old order."""
-    changed: frozenset[TableKey] = frozenset()
+    surveys: Mapping[int, Survey] = field(default_factory=dict)
+    """What is known of the views' trees, by the identity of each."""
+    changed: ChangedTables = field(default_factory=ChangedTables)
     """Tables whose metadata an earlier statement changed: what was known of them may be wrong now."""
     moved: bool = False
     """Whether a USE came before, so that names are looked up elsewhere."""
@@ -64,13 +71,18 @@ class Surroundings:
     """Whether the engine may be another than open-source Delta, whose way of reading conditions was measured."""
     promised_in: str = "spec.writes"
     """The field in which the job may say where its rows land."""
+    allowance: Allowance = field(default_factory=Allowance, compare=False, repr=False)
+    """What reading the job may still cost; statements share it."""
 
-    def with_view(self, name: str, query: exp.Expr, upon: Collection[str] = ()) -> "Surroundings":
+    def with_view(self, name: str, looked: Survey, upon: Collection[str] = ()) -> "Surroundings":
         """Returns the surroundings with a new view. `upon` are views that select from one of this name."""
-        keep_meanings(query, self.views)
+        query = looked.nodes[0]
+        keep_meanings(looked, self.views)
+        others = {at: survey for at, survey in self.surveys.items() if at != id(self.views.get(name))}
         return replace(
             self,
             views={**self.views, name: query},
+            surveys={**others, id(query): looked},
             views_under={**self.views_under, name: self.settings},
             views_over_others=self.views_over_others.difference([name]).union(upon),
         )
@@ -108,7 +120,7 @@ class Surroundings:
         return facts if facts is not None and facts.exists else None
 
     def _unchanged(self, table: TableKey, facts: TableFacts | None) -> TableFacts | None:
-        if facts is None or any(self.one_key(table).may_equal(key) for key in self.changed):
+        if facts is None or (self.changed.keys and self.changed.may_hold(self.one_key(table))):
             return None
         return facts if facts.unread is None else None
 
@@ -138,7 +150,11 @@ class Surroundings:
         """What a statement or a query selects from; `tree` is None if it is too large to be read."""
         if tree is None:
             return ANY_SOURCES
-        found = sources_of(tree, self.views, self.settings.spark, survey)
+
+        def known(query: exp.Expr) -> Survey:
+            return self.surveys.get(id(query)) or survey(query)
+
+        found = sources_of(tree, self.views, self.settings.spark, known, self.allowance)
         return replace(found, any_table=True) if self._looks_elsewhere_in_views else found
 
     @property
@@ -222,7 +238,13 @@ class Reading:
     def survey(self, tree: exp.Expr) -> Survey:
         """What a walk over the tree finds; a view's tree belongs to another statement, and the survey keeps it, so that no
         other tree gets its identity."""
-        return self.statement.once(("survey", id(tree)), lambda: Survey(tree))
+        known = self.around.surveys.get(id(tree))
+        return known or self.statement.once(("survey", id(tree)), lambda: Survey(tree))
+
+    def common_table(self, table: exp.Table, *, case_sensitive: bool = False) -> exp.CTE | None:
+        """The common table that a name in the statement, or in a view, refers to."""
+        known = self.statement.once("common tables", CommonTables)
+        return known.named(table, case_sensitive=case_sensitive)
 
     def stranger_in(self, part: exp.Expr) -> exp.Expr | None:
         """A node of the part that isn't understood: none where the whole tree has none."""
@@ -234,7 +256,7 @@ class Reading:
         found = tree.args.get("with_")
         names = [common.alias_or_name.lower() for common in found.expressions] if found is not None else []
         names += [self.key.text] if self.key.is_name else []
-        twice = next((name for name in names if names.count(name) > 1), None)
+        twice = next((name for name, times in Counter(names).items() if times > 1), None)
         if twice is not None:
             raise self.refused(f"{twice} is the name of two tables here: give each WITH name a different one")
 
@@ -249,6 +271,16 @@ class Reading:
     ) -> dict[tuple[int, frozenset[str] | None], tuple[object, Mapping[str, tuple[exp.Expr, ...]]]]:
         """What conditions say of each column, by the conditions' identity and the names that they may use for its
         table."""
+        return {}
+
+    @cached_property
+    def subjects_known(self) -> dict[int, tuple[exp.Expr, Any]]:
+        """What each condition within the statement is about, by the conditions' identity."""
+        return {}
+
+    @cached_property
+    def bounds_known(self) -> dict[tuple[int, ColumnType | None, str], tuple[object, Predicate]]:
+        """What conditions say of a column of the table that is written, by the conditions' identity and the type of theirs."""
         return {}
 
     @cached_property

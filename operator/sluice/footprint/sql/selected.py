@@ -1,15 +1,18 @@
 """Finds the tables that a statement selects from, whatever it writes: a job that deletes their files would make the statement
 fail."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
-from sluice.footprint.sources import ANY_SOURCES, MANY, Sources, files_at, together
+from sluice.footprint.sources import ANY_SOURCES, Sources, files_at, together
+from sluice.footprint.sql.allowance import Allowance
+from sluice.footprint.sql.common_tables import CommonTables
 from sluice.footprint.sql.functions import a_users, makes_rows, name_of
 from sluice.footprint.sql.known import Version
 from sluice.footprint.sql.naming import in_sparks_catalog, key_of_node
 from sluice.footprint.sql.survey import Survey
+from sluice.predicates.limits import MAX_SOURCES
 from sluice.tables import TableKey
 
 _FILE_FORMATS = frozenset({"parquet", "json", "csv", "orc", "text", "avro", "binaryfile"})
@@ -18,24 +21,32 @@ Views = Mapping[str, exp.Expr | None]
 
 
 def sources_of(
-    tree: exp.Expr, views: Views, spark: Version | None, survey: Callable[[exp.Expr], Survey] = Survey
+    tree: exp.Expr,
+    views: Views,
+    spark: Version | None,
+    survey: Callable[[exp.Expr], Survey],
+    allowance: Allowance,
 ) -> Sources:
     """Returns what a statement or a query selects from, looking through each temporary view once. Where names that
     differ in case may be one or two tables, both are returned. `survey` may know trees that were surveyed before."""
     found: dict[TableKey, None] = {}
     seen: set[str] = set()
+    common = CommonTables()
     pending, any_table = [_query_of(tree)], False
-    while pending and len(found) <= MANY:
+    while pending and len(found) <= MAX_SOURCES:
         query = pending.pop()
         if query is None:
             continue
         written = _written(query)
         looked = survey(query)
+        if seen and not allowance.take_seen_through_views(looked.size):
+            any_table = True
+            break
         any_table = any_table or looked.stranger(written=written) is not None or _calls_users(looked, spark)
         for node in looked.tables:
             if (
                 node is written
-                or common_table(node, case_sensitive=True) is not None
+                or common.named(node, case_sensitive=True) is not None
                 or is_in_hint(node)
                 or is_table_function(node, spark)
             ):
@@ -93,10 +104,10 @@ def view_named(table: exp.Table, views: Views) -> str | None:
     return name if len(table.parts) == 1 and name in views and not table.meta.get(_NO_VIEW) else None
 
 
-def keep_meanings(query: exp.Expr, views: Views) -> None:
+def keep_meanings(looked: Survey, views: Views) -> None:
     """Fixes the meaning of names in a new view's query: a name that is no temporary view now stays none, whatever
     view is made later."""
-    for table in query.find_all(exp.Table):
+    for table in looked.tables:
         table.meta[_NO_VIEW] = view_named(table, views) is None
 
 
@@ -115,34 +126,3 @@ def names_files(table: exp.Table) -> bool:
     """Whether the name is parquet.`/folder` or its like, which reads files and never a Delta table's log."""
     parts = in_sparks_catalog([part.name for part in table.parts])
     return len(parts) == 2 and parts[0].lower() in _FILE_FORMATS and "/" in table.name
-
-
-def common_table(table: exp.Table, *, case_sensitive: bool = False) -> exp.CTE | None:
-    """Returns the common table that the name refers to, from the nearest WITH around it; a definition sees only the
-    ones before it."""
-    if len(table.parts) != 1:
-        return None
-    name = table.name if case_sensitive else table.name.lower()
-    inside: exp.Expr = table
-    while inside.parent is not None:
-        outer = inside.parent
-        defines = isinstance(outer, exp.With) or outer.args.get("with_") is not None
-        for common in _visible(outer, inside) if defines else ():
-            known = common.alias_or_name
-            if (known if case_sensitive else known.lower()) == name:
-                return common
-        inside = outer
-    return None
-
-
-def _visible(outer: exp.Expr, inside: exp.Expr) -> Iterator[exp.CTE]:
-    """Yields the common tables that `outer` defines and that its part `inside` can see."""
-    if isinstance(outer, exp.With):
-        for definition in outer.expressions:
-            if definition is inside:
-                return
-            yield definition
-        return
-    with_ = outer.args.get("with_")
-    if isinstance(with_, exp.With) and inside is not with_:
-        yield from with_.expressions

@@ -11,6 +11,7 @@ from sluice.footprint.sql.known import Version
 from sluice.footprint.sql.kubernetes import why_not_on_kubernetes
 from sluice.footprint.sql.meaning import Meaning, is_static, meaning_of, right_spelling
 from sluice.predicates import Session
+from sluice.predicates.limits import MAX_SETTINGS
 
 _OWN_ID = "Delta would skip writes that it takes for repetitions: use spec.write.txnAppId"
 _OWN_CLUSTER = "the Spark operator starts each run, in its own cluster and as a pod: remove it"
@@ -86,8 +87,6 @@ _TAKEN: Mapping[str, frozenset[str]] = {
     _STORES: frozenset({"ansi", "legacy", "strict"}),
 }
 """Values that Spark accepts, in lower case; Spark ignores case here."""
-_MANY = 2048
-"""More settings than a manifest's sparkConf may have."""
 _STATIC_PREFIXES = ("spark.delta.", "spark.io.delta.", "spark.hadoop.", "spark.hive.")
 _OF_A_SESSION = ("spark.sql.", "spark.databricks.")
 _LOG_STORE = "spark.delta.logStore."
@@ -183,9 +182,11 @@ class Settings:
             why = "a session has only settings that begin with spark.sql. or spark.databricks.: set it under runtime.sparkConf"
         if why is not None:
             raise NotUnderstoodError(f"SET {name}: {why}")
-        if len(self.conf) + len(self.past) > _MANY:
+        if value is not None and self.conf.get(name) == value.strip():
+            return self
+        if len(self.past) - len(self.begun_with) >= MAX_SETTINGS:
             raise NotUnderstoodError(
-                f"SET {name}: more than {_MANY} settings are set before it: remove those that have no effect"
+                f"SET {name}: more than {MAX_SETTINGS} settings are set before it: remove those that have no effect"
             )
         rest = {key: old for key, old in self.conf.items() if key != name}
         return self._now(rest if value is None else {**rest, name: value.strip()})

@@ -12,7 +12,7 @@ from sluice.footprint.errors import IF_SPARK_DOES, NotUnderstoodError, at
 from sluice.footprint.sql.grammar import foreign
 from sluice.footprint.sql.survey import Survey
 from sluice.predicates import PredicateError
-from sluice.predicates.limits import excess
+from sluice.predicates.limits import MAX_STATEMENTS, excess
 from sluice.predicates.syntax import statement_in, tokens_of
 
 _BACKSLASH_AT_END = re.compile(r"\\\r?\n")
@@ -78,6 +78,10 @@ def split(sql: str, place: str = "spec.sql") -> tuple[Statement, ...]:
         if token.token_type is not TokenType.SEMICOLON:
             current.append(token)
         elif current:
+            if len(statements) == MAX_STATEMENTS:
+                raise NotUnderstoodError(
+                    f"{place} has more than {MAX_STATEMENTS} statements: write them as several jobs"
+                )
             statements.append(_statement(sql, current, len(statements) + 1))
             current = []
     if current:

@@ -29,6 +29,11 @@ class Survey:
     def tables(self) -> Sequence[exp.Table]:
         return [node for node in self.nodes if isinstance(node, exp.Table)]
 
+    @property
+    def size(self) -> int:
+        """How many of them may name a table or call a function."""
+        return 1 + len(self.tables) + len(self.calls)
+
     def stranger(self, *, written: exp.Expr | None = None) -> exp.Expr | None:
         """The first that isn't understood. `written` is the node of the table that the statement writes."""
         return next((node for node in self.strangers if node is not written), None)

@@ -45,7 +45,7 @@ def on_table(
             )
         found = read(reading)
         if found.metadata not in (Metadata.NONE, Metadata.SAME, Metadata.IDENTITY):
-            return Effect(replace(around, changed=around.changed | {found.table}), (found,))
+            return Effect(replace(around, changed=around.changed.with_tables([found.table])), (found,))
         return Effect(around, (found,))
 
     return reader

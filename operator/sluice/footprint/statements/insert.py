@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from sluice.api.job import Operation
 from sluice.footprint.model import EVERYTHING, NOTHING, Metadata, Parts, TableFootprint
-from sluice.footprint.queries.cells import Cell, Constant, says
+from sluice.footprint.queries.cells import TOO_MANY_CELLS, Cell, Constant, says
 from sluice.footprint.queries.reads import Reads, reads_of
 from sluice.footprint.queries.rows import Row, rows_of, surely_some
 from sluice.footprint.regions import united
@@ -230,12 +230,16 @@ def landing(
             )
         )
     rows = rows_of(query, reading) if query is not None else None
+    if rows is None and reading.around.allowance.cells < 0:
+        return partitions(Anything(TOO_MANY_CELLS))
     if rows is None:
         rows = (Row(()),)
         columns = []
+    fixed = {name.lower(): Constant(node) for name, node in reversed([*static.items()])}
+    places = None if columns is None else _places(columns)
     predicate = disjunction(
         conjunction(
-            says(_cell(row, column.name, columns, static, reading), column, reading)
+            says(_cell(row, column.name, places, fixed, reading), column, reading)
             for column in facts.columns.partition_columns
         )
         for row in rows
@@ -243,16 +247,20 @@ def landing(
     return partitions(predicate)
 
 
+def _places(columns: list[str]) -> Mapping[str, int]:
+    """The position of the first column of each lower-cased name."""
+    return {name.lower(): position for position, name in reversed([*enumerate(columns)])}
+
+
 def _cell(
-    row: Row, name: str, columns: list[str] | None, static: Mapping[str, exp.Expr], reading: Reading
+    row: Row, name: str, places: Mapping[str, int] | None, fixed: Mapping[str, Cell], reading: Reading
 ) -> Cell:
-    for given, node in static.items():
-        if given.lower() == name.lower():
-            return Constant(node)
-    if columns is None:
+    folded = name.lower()
+    if folded in fixed:
+        return fixed[folded]
+    if places is None:
         return row.named(name, reading)
-    folded = [column.lower() for column in columns]
-    return row.at(folded.index(name.lower())) if name.lower() in folded else None
+    return row.at(places[folded]) if folded in places else None
 
 
 def _columns(

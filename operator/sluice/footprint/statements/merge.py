@@ -25,10 +25,9 @@ from sluice.predicates import (
     disjunction,
     from_conjuncts,
 )
+from sluice.predicates.limits import MAX_CLAUSES, MAX_ROWS, MAX_WORK
 from sluice.predicates.syntax import conjuncts
-
-_MANY = 1000
-"""The most rows times clauses of a source that are read one by one."""
+from sluice.predicates.tree import size
 
 
 @dataclass(frozen=True)
@@ -111,8 +110,9 @@ class _Merge:
         self.others = _names_of_source(source)
         self.conditions = [tree.args["on"], *(clause.condition for clause in self.clauses)]
         self.on = reading.predicate(tree.args["on"], self.names, self.others)
+        self._known: dict[int, Predicate] = {}
         rows = rows_of(source, reading)
-        if rows is not None and len(rows) * len(self.clauses) > _MANY:
+        if rows is not None and len(rows) * len(self.clauses) > MAX_ROWS:
             rows = None
         self.known = bool(rows)
         self.rows: tuple[Row, ...] = rows or (ANY_ROW,)
@@ -152,18 +152,25 @@ class _Merge:
         if any(clause.inserts for clause in self.clauses):
             matched = any(clause.matched for clause in self.clauses)
             return there(self.on) if matched else NOTHING
-        return united([there(conjunction([self.on, self._of(one)])) for one in self.clauses if one.matched])
+        return united(self._matching)
+
+    @cached_property
+    def _matching(self) -> Sequence[Region]:
+        """For each clause for rows that match, where they are: by ON alone, if ON is too large to be read once for each."""
+        matched = [clause for clause in self.clauses if clause.matched]
+        if size(self.on) * len(matched) > MAX_WORK // 4:
+            return [there(self.on)] * len(matched)
+        return [there(conjunction([self.on, self._of(clause)])) for clause in matched]
 
     @cached_property
     def _changes(self) -> Region:
         """Where rows are updated or deleted."""
-        found = []
-        for clause in self.clauses:
-            if clause.matched:
-                found.append(there(conjunction([self.on, self._of(clause)])))
-            elif clause.by_source:
-                found.append(there(self._of(clause)))
-        return united(found)
+        matching = iter(self._matching)
+        return united(
+            next(matching) if clause.matched else there(self._of(clause))
+            for clause in self.clauses
+            if clause.matched or clause.by_source
+        )
 
     @cached_property
     def brings(self) -> Region:
@@ -239,7 +246,11 @@ class _Merge:
     def _of(self, clause: _Clause) -> Predicate:
         if clause.condition is None:
             return ALWAYS
-        return self.reading.predicate(clause.condition, () if clause.inserts else self.names, self.others)
+        known = id(clause.node)
+        if known not in self._known:
+            names = () if clause.inserts else self.names
+            self._known[known] = self.reading.predicate(clause.condition, names, self.others)
+        return self._known[known]
 
     def _named(self, clause: _Clause) -> Sequence[str] | None:
         """The columns that get values; None if they aren't known."""
@@ -303,10 +314,14 @@ class _Merge:
         """What the clause's condition says of the source, and ON as well for rows that match."""
         conditions = [
             *conjuncts(clause.condition),
-            *(conjuncts(self.conditions[0]) if clause.matched else ()),
+            *(self._on_parts if clause.matched else ()),
         ]
         calls = {self.alias.lower(), *([""] if clause.inserts else [])}
-        return called(conditions, calls)
+        return called(conditions, calls, self.reading)
+
+    @cached_property
+    def _on_parts(self) -> tuple[exp.Expr, ...]:
+        return conjuncts(self.conditions[0])
 
 
 def _names_of_source(source: exp.Expr) -> list[str] | None:
@@ -340,6 +355,10 @@ def merge(reading: Reading) -> TableFootprint:
             "a clause of the MERGE is not understood: write UPDATE SET or DELETE after THEN, and after WHEN NOT "
             "MATCHED an INSERT with as many values as columns"
         )
+    if len(tree.args["whens"].expressions) > MAX_CLAUSES:
+        metadata = evolution(reading, identity=adds_identity(reading, None))
+        why = f"the MERGE has more than {MAX_CLAUSES} clauses"
+        return reading.footprint(Operation.MERGE, metadata=metadata, not_understood=(why,))
     found = _Merge(reading, tree)
     source = reads_of(tree, reading, written=tree.this)
     recorded = found.reads()

@@ -24,7 +24,7 @@ from sluice.footprint.statements import (
 )
 from sluice.footprint.statements.effect import Effect, Reader, on_session, on_table, refused
 from sluice.footprint.statements.unknown import unknown
-from sluice.predicates.limits import MAX_TOKENS
+from sluice.predicates.limits import MAX_TABLES, MAX_TOKENS
 
 _AS_ONE = refused(
     "this begins a SQL script or a transaction over several statements, which are not run: write the statements one after "
@@ -127,21 +127,23 @@ class Script:
     tokens: int = 0
     """The number of tokens in all statements so far; each INSERT after a shared FROM counts together with that FROM."""
 
-    def then(self, statement: Statement) -> "Script":
-        script = self
-        for part in parts_of(statement):
-            tokens = script.tokens + len(part.common) + len(part.tokens)
-            is_first = script.tokens == 0  # a single statement says by itself why it is too large
+    def then(self, *statements: Statement) -> "Script":
+        around, selected, tokens = self.around, self.selected, self.tokens
+        found = list(self.tables)
+        written = {footprint.table for footprint in found}
+        for part in (part for statement in statements for part in parts_of(statement)):
+            is_first = tokens == 0  # a single statement says by itself why it is too large
+            tokens += len(part.common) + len(part.tokens)
             is_beyond = tokens > MAX_TOKENS and not is_first
-            effect = _effect(replace(part, is_beyond=True) if is_beyond else part, script.around)
-            script = replace(
-                script,
-                around=effect.around,
-                tables=(*script.tables, *effect.tables),
-                selected=together([script.selected, effect.selected]),
-                tokens=tokens,
-            )
-        return script
+            effect = _effect(replace(part, is_beyond=True) if is_beyond else part, around)
+            around, selected = effect.around, together([selected, effect.selected])
+            found += effect.tables
+            written.update(footprint.table for footprint in effect.tables)
+            if len(written) > MAX_TABLES:
+                raise NotUnderstoodError(
+                    f"{place(part)}: a job writes at most {MAX_TABLES} tables: split it into several jobs"
+                )
+        return Script(around, tuple(found), selected, tokens)
 
 
 def _effect(statement: Statement, around: Surroundings) -> Effect:

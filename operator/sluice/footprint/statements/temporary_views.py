@@ -12,12 +12,10 @@ from sluice.footprint.sql.naming import table_at
 from sluice.footprint.sql.reading import Surroundings, place
 from sluice.footprint.sql.shape import NAME, PROPERTIES_SET, STRING, WORD, fits
 from sluice.footprint.sql.statement import Statement, query_of
+from sluice.footprint.sql.survey import Survey
 from sluice.footprint.statements.effect import Effect
+from sluice.predicates.limits import MAX_VIEWS
 from sluice.predicates.syntax import tokens_of
-
-MAX_VIEWS = 256
-"""The most temporary views in a script. One may depend on all others, so the cost of reading them grows faster than
-their number."""
 
 _NAMES = "names of views"
 _COLUMN = rf"{WORD}(?: COMMENT {STRING})?"
@@ -104,33 +102,28 @@ def _with_view(
     query = query_of(statement, tokens, f"{place(statement)}: the view's query")
     if query is None:
         raise NotUnderstoodError(f"{place(statement)}: the view's query is too large to be read")
-    if _reaches(query, name, around):
+    upon = _views_upon(name, statement, around)
+    if _names_in(query) & {name, *upon}:
         raise NotUnderstoodError(f"{place(statement)}: the view {name} would select from itself")
-    return around.with_view(name, query, _views_upon(name, around))
+    looked = statement.once(("survey", id(query)), lambda: Survey(query))
+    return around.with_view(name, looked, upon)
 
 
-def _views_upon(name: str, around: Surroundings) -> set[str]:
-    found, before = {name}, 0
-    while len(found) > before:
-        before = len(found)
-        found |= {
-            view for view, query in around.views.items() if query is not None and _names_in(query) & found
-        }
-    return found - {name}
-
-
-def _reaches(query: exp.Expr, name: str, around: Surroundings) -> bool:
-    """Whether the query selects from a view of this name; existing views form no cycles."""
-    seen: set[str] = set()
-    pending: list[exp.Expr | None] = [query]
+def _views_upon(name: str, statement: Statement, around: Surroundings) -> set[str]:
+    """The views that select from one of this name, perhaps through others."""
+    queries = {view: query for view, query in around.views.items() if query is not None}
+    found, pending = {name}, [name]
     while pending:
-        view = pending.pop()
-        named = _names_in(view) - seen if view is not None else set()
-        if name in named:
-            return True
-        seen |= named
-        pending.extend(around.views.get(other) for other in named)
-    return False
+        if not around.allowance.take_views_upon(1):
+            raise NotUnderstoodError(
+                f"{place(statement)}: views from which others select are made anew too often: give each view a name of its own, "
+                "or split the job"
+            )
+        used = pending.pop()
+        upon = [view for view, query in queries.items() if view not in found and used in _names_in(query)]
+        found.update(upon)
+        pending += upon
+    return found - {name}
 
 
 def _names_in(query: exp.Expr) -> frozenset[str]:

@@ -79,4 +79,4 @@ def _read_query(statement: Statement, start: int, before: str) -> None:
 
 def _anew(around: Surroundings, views: Iterable[Named]) -> Surroundings:
     """Marks the views as changed: what was known of their names may be wrong now."""
-    return replace(around, changed=around.changed | {view.key for view in views})
+    return replace(around, changed=around.changed.with_tables(view.key for view in views))
