@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from generate import crds, facts_schema, reference, rules, values_schema, wanted
+from generate import crds, facts_schema, limits, reference, rules, values_schema, wanted
 
 CHART = Path("charts/sluice")
 
@@ -21,6 +21,7 @@ def made_in(root: Path) -> Mapping[Path, str]:
         root / "docs" / "api.md": reference.render(),
         root / "docs" / "conflict-rules.md": rules.render(),
         root / "docs" / "facts.schema.json": facts_schema.render(),
+        root / "docs" / "limits.md": limits.render(),
         root / "docs" / "properties.md": wanted.render(),
     }
 
