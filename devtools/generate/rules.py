@@ -31,6 +31,11 @@ against what the winner did, by the rules of the loser's own engine. The first r
 - **will**: it surely aborts, with the exception named;
 - **unsafe**: data is lost without any exception.
 
+Of jobs with several statements the worst verdict of any two counts. If one of them has more than 64 statements, Sluice first
+judges those together that differ in their partitions alone. It then judges pairs of single statements, up to 6,000 in each
+direction. If that does not decide, the verdict is that of all their partitions taken together: it may be worse than the true
+one, never better, and its reason says "they are too many to compare one by one". To get the true one, split such a job.
+
 Ids of [sources.md](sources.md) say where a rule comes from: `D` is what a document says, `C` what Delta's code
 checks, `M` what was seen when two real writes met, `S` what a store guarantees.
 

@@ -1,16 +1,17 @@
 """Decides whether two jobs may run together: only if neither can lose to the other, on any table, in any order."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 
 from sluice.conflicts import databricks, delta_rs, oss, stores_and_runs
 from sluice.conflicts.places import Places, places_of
 from sluice.conflicts.race import Race
+from sluice.conflicts.races import NOT_COMPARED, worst_race
 from sluice.conflicts.readers import beside, lasting
 from sluice.conflicts.rule import decided
 from sluice.conflicts.verdict import Level, Verdict, only_possible
-from sluice.footprint.model import JobFootprint, TableFootprint
+from sluice.footprint.model import JobFootprint
 from sluice.tables import TableKey
 
 OTHER_TABLES = Verdict(Level.NEVER, "other-tables", "they have no table in common")
@@ -31,7 +32,7 @@ MAX_WRITERS = Verdict(
     "max-writers",
     "no more may write it at a time, by its policy's admission.maxWriters",
 )
-WITHOUT_A_RULE = (OTHER_TABLES, NOT_KNOWN, SAME_RUN, MAX_WRITERS)
+WITHOUT_A_RULE = (OTHER_TABLES, NOT_KNOWN, NOT_COMPARED, SAME_RUN, MAX_WRITERS)
 """All verdicts for which no rule is asked."""
 
 ABORTS = frozenset(
@@ -144,33 +145,20 @@ def worst_for(
     """The worst that the winner's commits can do to the loser, over all their statements, but for what both accept."""
     same_run = loser.run is not None and loser.run == winner.run
     found, table = SAME_RUN if same_run else OTHER_TABLES, loser.tables[0].table
-    for race in _races(loser, winner):
+
+    def judged(race: Race) -> Verdict | None:
         verdict = judge(race)
         if race.table in accepted and is_a_risk(verdict) and _are_understood(race):
-            continue
-        if found is OTHER_TABLES or verdict.level > found.level:
-            found, table = verdict, race.table
-            if found.level is Level.UNSAFE:
-                break
+            return None
+        return verdict
+
+    met = worst_race(loser, winner, judged)
+    if met is not None and (found is OTHER_TABLES or met[1].level > found.level):
+        table, found = met
     for table_read, verdict in beside(loser, winner):
         if found is OTHER_TABLES or verdict.level > found.level:
             found, table = verdict, table_read
     return table, found
-
-
-def _races(loser: JobFootprint, winner: JobFootprint) -> Iterator[Race]:
-    for mine in loser.tables:
-        if mine.hook:
-            continue
-        for theirs in winner.tables:
-            one_table = mine.table == theirs.table or _share_a_log(mine, theirs)
-            perhaps = mine.table.may_equal(theirs.table) and not (
-                _have_logs_of_their_own(mine, theirs)
-                and not _may_change(loser, mine.table)
-                and not _may_change(winner, theirs.table)
-            )
-            if one_table or perhaps or stores_and_runs.may_share_a_checkpoint(mine, theirs):
-                yield Race(mine, theirs, loser, winner, mine.table, one_table)
 
 
 def judge(race: Race) -> Verdict:
@@ -205,21 +193,3 @@ def _perhaps_databricks(race: Race) -> Verdict:
         reason=f"it is not known whether Databricks writes the table; under its rules {verdict.reason}",
         advice=SAY_THE_ENGINE,
     )
-
-
-def _share_a_log(mine: TableFootprint, theirs: TableFootprint) -> bool:
-    """Whether both are known to write one log: once its log was read, a table is recognised under any path or name."""
-    return mine.table_id is not None and mine.table_id == theirs.table_id
-
-
-def _may_change(job: JobFootprint, table: TableKey) -> bool:
-    """Whether the job may replace the table: a replaced table gets another id, so an id read before says nothing
-    about one read after."""
-    return any(footprint.may_change_table for footprint in job.tables if footprint.table == table)
-
-
-def _have_logs_of_their_own(mine: TableFootprint, theirs: TableFootprint) -> bool:
-    """Whether the two tables had different logs when those were read."""
-    if mine.facts is None or theirs.facts is None or None in (mine.table_id, theirs.table_id):
-        return False
-    return mine.table_id != theirs.table_id

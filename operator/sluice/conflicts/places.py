@@ -57,13 +57,18 @@ def places_of(job: JobFootprint) -> Places:
     return Places(_numbered(asks), _numbered(stands))
 
 
+def places_of_writer(statement: TableFootprint) -> Iterator[Seen]:
+    """Where a statement looks for others that write its table, its log or on from its checkpoint, and where those find it."""
+    yield _in("w", "w", statement.table.seen)
+    if statement.table_id is not None:
+        yield _in("i", "i", _one(statement.table_id))
+    if statement.checkpoint is not None:
+        yield _in("c", "c", TableKey(statement.checkpoint).seen)
+
+
 def _written(job: JobFootprint) -> Iterator[Seen]:
-    for footprint in job.tables:
-        yield _in("w", "w", footprint.table.seen)
-        if footprint.table_id is not None:
-            yield _in("i", "i", _one(footprint.table_id))
-        if footprint.checkpoint is not None:
-            yield _in("c", "c", TableKey(footprint.checkpoint).seen)
+    for statement in job.kinds:
+        yield from places_of_writer(statement)
 
 
 def _run(job: JobFootprint) -> Iterator[Seen]:
@@ -97,12 +102,12 @@ def _by_logs(job: JobFootprint) -> Iterator[Seen]:
     for table_id in job.ids_of_sources.values():
         yield frozenset({f"l {table_id}"}), frozenset()
     keys: dict[str, set[TableKey]] = {}
-    for footprint in job.tables:
+    for footprint in job.kinds:
         if footprint.table_id is not None:
             keys.setdefault(footprint.table_id, set()).add(footprint.table)
     hurts = any(
         footprint.may_change_table or _disturbs_streams(footprint) or _deletes_files(footprint)
-        for footprint in job.tables
+        for footprint in job.kinds
     )
     for table_id, spelled in keys.items():
         if hurts or len(spelled) > 1:
@@ -131,7 +136,7 @@ def _readers(
 
 def _writers(kind: str, job: JobFootprint, hurts: Callable[[TableFootprint], bool]) -> Iterator[Seen]:
     """Writers look where readers stand, and stand where readers look."""
-    for footprint in job.tables:
+    for footprint in job.kinds:
         if hurts(footprint):
             yield _in(f"{kind}'", kind, footprint.table.seen)
 

@@ -10,7 +10,7 @@ from sluice.conflicts.cures import END_STREAM, SKIP_CHANGES
 from sluice.conflicts.race import Race
 from sluice.conflicts.rule import WHOLE_TABLE, Difference, Example, Rule, Ruling, rule
 from sluice.conflicts.verdict import Level, Verdict, only_possible
-from sluice.footprint.model import Follows, JobFootprint, TableFootprint
+from sluice.footprint.model import Follows, JobFootprint
 from sluice.footprint.operations import CHANGES_SOME_ROWS, KEEPS_ROWS
 from sluice.tables import TableKey
 
@@ -158,8 +158,8 @@ def lasting(stream: JobFootprint, other: JobFootprint) -> Found | None:
     for table, verdict in beside(stream, other):
         if verdict.rule in LASTING or (verdict.rule == vacuum_under_a_run.id and _follows(stream, table)):
             return table, verdict
-    for mine in stream.tables:
-        for theirs in other.tables:
+    for mine in stream.kinds:
+        for theirs in other.kinds:
             if mine.checkpoint != theirs.checkpoint:
                 verdict_there = stores_and_runs.same_checkpoint.verdict(
                     Race(mine, theirs, stream, other, mine.table, on_one_table=False)
@@ -191,9 +191,8 @@ def _by_these_keys(loser: JobFootprint, winner: JobFootprint) -> Iterator[Found]
         yield from _vacuumed_reads(loser, winner)
     if loser.streamed:
         yield from _streaming_reads(loser, winner)
-    for mine in loser.tables:
-        if mine.told_by:
-            yield from _changed_sources(mine, loser, winner)
+    if winner.changed:
+        yield from _changed_sources(loser, winner)
 
 
 def _writer_and_reader_by_logs(
@@ -201,7 +200,7 @@ def _writer_and_reader_by_logs(
 ) -> tuple[JobFootprint, JobFootprint]:
     """Returns the writer and the reader with one key for each log that the one writes and the other reads."""
     for source, table_id in reader.ids_of_sources.items():
-        written = [footprint.table for footprint in writer.tables if footprint.table_id == table_id]
+        written = list(dict.fromkeys(one.table for one in writer.tables if one.table_id == table_id))
         for other in written[1:]:
             writer = writer.renamed(other, written[0])
         if written:
@@ -226,22 +225,27 @@ def _streaming_reads(loser: JobFootprint, winner: JobFootprint) -> Iterator[Foun
     is_documented = loser.dialect is not None and not loser.dialect.is_delta_rs
     streaming_read = oss.streaming_read if on_oss else databricks.streaming_read
     for source in loser.streams_from:
-        for theirs in winner.tables:
+        for theirs in winner.kinds:
             race = Race(loser.tables[0], theirs, loser, winner, source, source == theirs.table)
             for rule_for_good in (streamed_rows, streamed_columns):
                 verdict = rule_for_good.verdict(race)
                 if verdict is not None:
                     yield source, verdict if on_oss else only_possible(verdict)
     for source in loser.streamed:
-        for theirs in winner.tables:
+        for theirs in winner.kinds:
             race = Race(loser.tables[0], theirs, loser, winner, source, source == theirs.table)
             changed = streaming_read.verdict(race)
             if changed is not None:
                 yield source, changed if is_documented else only_possible(changed)
 
 
-def _changed_sources(mine: TableFootprint, loser: JobFootprint, winner: JobFootprint) -> Iterator[Found]:
-    for theirs in winner.tables:
-        verdict = changed_source.verdict(Race(mine, theirs, loser, winner, theirs.table, on_one_table=True))
-        if verdict is not None:
-            yield theirs.table, verdict
+def _changed_sources(loser: JobFootprint, winner: JobFootprint) -> Iterator[Found]:
+    """The first race in which one changes the columns that tell where rows of the other land: all are as bad."""
+    changing = [theirs for theirs in winner.kinds if theirs.may_change_table]
+    for mine in loser.tables:
+        for theirs in changing if mine.told_by else ():
+            race = Race(mine, theirs, loser, winner, theirs.table, on_one_table=True)
+            verdict = changed_source.verdict(race)
+            if verdict is not None:
+                yield theirs.table, verdict
+                return

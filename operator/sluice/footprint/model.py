@@ -1,14 +1,15 @@
 """A footprint: what one statement's transaction will record about one table, in the terms of Delta's conflict check."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from functools import cached_property
+from operator import attrgetter
 
 from sluice.api.job import Operation
 from sluice.footprint.regions import EVERYTHING, NOTHING
 from sluice.footprint.sources import NO_SOURCES, Sources
-from sluice.predicates import Region, to_sql
+from sluice.predicates import Region, merged, to_sql
 from sluice.tables import Dialect, LogStore, TableFacts, TableKey
 from sluice.tables.fingerprint import fingerprint_of
 
@@ -20,6 +21,7 @@ __all__ = [
     "Metadata",
     "Parts",
     "Protocol",
+    "StatementGroup",
     "TableFootprint",
     "unknown_footprints",
 ]
@@ -195,6 +197,74 @@ _OF_PLAIN_WRITES = tuple(
 )
 
 
+_MAY_DIFFER = frozenset(
+    {
+        *("statement", "reads", "reads_files", "adds", "removes", "parts", "facts"),
+        *("sources", "told_by", "widened", "not_understood", "reads_advice", "writes_advice"),
+    }
+)
+"""What no rule about two writers asks of a statement; of regions and facts, more is said in `_alike`."""
+_equal_in = attrgetter(*(one.name for one in fields(TableFootprint) if one.name not in _MAY_DIFFER))
+_PART = 64
+"""The most statements of a part, and the most boxes that a part has exactly, or all groups of a job together."""
+
+
+def _alike(one: TableFootprint) -> Hashable:
+    """The same for statements of one group. Facts are compared by what they are, not by what they say."""
+    return (
+        _equal_in(one),
+        one.table.bound,
+        one.table.claimed,
+        id(one.facts),
+        bool(one.not_understood),
+        one.reads.is_empty,
+        one.reads_files.is_empty,
+        one.adds.is_empty,
+        one.removes.is_empty,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class StatementGroup:
+    """Statements of a job that are alike to each other job, but for the partitions that they touch."""
+
+    statements: tuple[TableFootprint, ...]
+    positions: tuple[int, ...]
+    """Where the statements are among all of the job."""
+    most_boxes: int
+
+    @property
+    def parts(self) -> "tuple[StatementGroup, ...]":
+        """The same statements in groups of a few."""
+        return self._cut if len(self.statements) > _PART else (self,)
+
+    @cached_property
+    def _cut(self) -> "tuple[StatementGroup, ...]":
+        cuts = [slice(first, first + _PART) for first in range(0, len(self.statements), _PART)]
+        return tuple(StatementGroup(self.statements[cut], self.positions[cut], _PART) for cut in cuts)
+
+    @cached_property
+    def as_one(self) -> TableFootprint:
+        """A statement that touches at least what any of them touches; not more, unless that takes many boxes."""
+        if len(self.statements) == 1:
+            return self.statements[0]
+        known: dict[tuple[int, ...], Region] = {}
+
+        def together(*regions: Region) -> Region:
+            same = tuple(map(id, regions))
+            if same not in known:
+                known[same] = merged(regions, self.most_boxes)
+            return known[same]
+
+        return replace(
+            self.statements[0],
+            reads=together(*(one.reads for one in self.statements)),
+            reads_files=together(*(one.reads_files for one in self.statements)),
+            adds=together(*(one.adds for one in self.statements)),
+            removes=together(*(one.removes for one in self.statements)),
+        )
+
+
 @dataclass(frozen=True)
 class JobFootprint:
     tables: tuple[TableFootprint, ...]
@@ -220,9 +290,33 @@ class JobFootprint:
         return fingerprint_of(tuple(getattr(self, one.name) for one in fields(self)))
 
     @cached_property
+    def groups(self) -> tuple[StatementGroup, ...]:
+        """Its statements in groups, in the order of each group's first."""
+        found: dict[Hashable, list[int]] = {}
+        for position, one in enumerate(self.tables):
+            found.setdefault(_alike(one), []).append(position)
+        most_boxes = max(1, _PART // len(found))
+        return tuple(
+            StatementGroup(tuple(self.tables[one] for one in positions), tuple(positions), most_boxes)
+            for positions in found.values()
+        )
+
+    @cached_property
+    def kinds(self) -> tuple[TableFootprint, ...]:
+        """The first statement of each group."""
+        if len(self.tables) < 2:
+            return self.tables
+        return tuple(group.statements[0] for group in self.groups)
+
+    @cached_property
+    def changed(self) -> frozenset[TableKey]:
+        """The tables of which what is known may be wrong after it."""
+        return frozenset(one.table for one in self.tables if one.may_change_table)
+
+    @cached_property
     def vacuums(self) -> tuple[TableFootprint, ...]:
-        """The footprints that delete files older than some hours."""
-        return tuple(footprint for footprint in self.tables if footprint.retention_hours is not None)
+        """Its kinds that delete files older than some hours."""
+        return tuple(footprint for footprint in self.kinds if footprint.retention_hours is not None)
 
     @cached_property
     def changes_metadata(self) -> bool:
@@ -236,7 +330,7 @@ class JobFootprint:
         """The tables whose changes may make a batch of its stream fail although the job does not write them."""
         return (*self.streams_from, *self.looks_into)
 
-    @property
+    @cached_property
     def keys(self) -> tuple[TableKey, ...]:
         return tuple(dict.fromkeys(footprint.table for footprint in self.tables))
 

@@ -44,7 +44,7 @@ from sluice.predicates.errors import PredicateError
 from sluice.predicates.parse import parse
 from sluice.predicates.partition import partition_region
 from sluice.predicates.project import from_conjuncts, from_whole
-from sluice.predicates.region import Region, compiled, covers, disjoint, overlap
+from sluice.predicates.region import Region, compiled, covers, disjoint, merged, overlap
 from sluice.predicates.scope import is_told_in
 from sluice.predicates.session import Session
 from sluice.predicates.syntax import refuse_templates
@@ -94,6 +94,7 @@ __all__ = [
     "from_conjuncts",
     "from_whole",
     "is_told_in",
+    "merged",
     "overlap",
     "parse",
     "parse_type",

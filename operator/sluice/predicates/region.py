@@ -91,6 +91,16 @@ def overlap(a: Region, b: Region) -> Region:
     return Region(tuple(_merged(boxes)), {**a.columns, **b.columns}, tuple(reasons))
 
 
+def merged(regions: Iterable[Region], most_boxes: int) -> Region:
+    """A region of at least the rows that are in any of them; of exactly these if it has no more than so many boxes."""
+    distinct = list({id(region): region for region in regions}.values())
+    boxes: Sequence[Box] = _merged([box for region in distinct for box in region.boxes])
+    if len(boxes) > most_boxes:
+        boxes = _around(boxes)
+    columns = {axis: column for region in distinct for axis, column in region.columns.items()}
+    return Region(tuple(boxes), columns)
+
+
 def compiled(predicate: Predicate, question: Question = Question.TRUE, *, stored: bool = True) -> Region:
     """The region of the rows that answer the question.
 

@@ -11,7 +11,7 @@ import pytest
 
 from generate.rulebooks import RULEBOOKS, Rulebook
 from sluice.api.job import DeltaWriteJobSpec
-from sluice.conflicts import Verdict, oracle, pair_of
+from sluice.conflicts import Verdict, oracle, pair_of, races
 from sluice.conflicts.advice import Advice
 from sluice.conflicts.race import Race
 from sluice.conflicts.rule import Rule
@@ -256,6 +256,7 @@ def test_what_is_tried_has_a_bound_that_counts_pairs_of_statements_and_is_known_
 ) -> None:
     judged = Counted(oracle.judge)
     monkeypatch.setattr(oracle, "judge", judged)
+    monkeypatch.setattr(races, "_FEW", 9 * 9)  # so that each pair of statements is judged
     jobs = [
         script(*(f"DELETE FROM {T} WHERE id = {n}" for n in range(first, first + 9))) for first in (1, 20)
     ]
