@@ -75,6 +75,9 @@ class _Trials:
     def __init__(self, jobs: Jobs, budget: Budget) -> None:
         self._jobs = jobs
         self._budget = budget
+        least = len(jobs[0].tables) * len(jobs[1].tables)
+        if least > budget.left:
+            raise _UsedUpError
         self._cost = cost_of(jobs)
 
     def advice(self) -> tuple[Advice, ...]:
