@@ -14,7 +14,7 @@ from sluice.conflicts.oracle import too_many_writers
 MOST_COMPARED = 500
 """Shapes that are looked at."""
 MOST_WORKED_OUT = 64
-"""How many of those may be shapes whose verdict was not known yet."""
+"""How many of those may be shapes whose verdict was not known yet; of those that have many statements, fewer."""
 
 
 def risks(there: Standing, entry: Waiting) -> tuple[Blocking, ...]:
@@ -36,10 +36,10 @@ def explained(there: Standing, entry: Waiting, most_named: int = MOST_NAMED) -> 
     """Returns the decision on a waiter that is blocked."""
     found: list[Alike] = []
     shape, rank = entry.alike.shape, entry.rank
-    most = there.shapes.worked_out + MOST_WORKED_OUT
+    most = there.shapes.spent + MOST_WORKED_OUT
     at_least = False
     for looked_at, (alike, _) in enumerate(there.beside(entry.alike, rank)):
-        at_least = looked_at == MOST_COMPARED or there.shapes.worked_out >= most
+        at_least = looked_at == MOST_COMPARED or there.shapes.spent >= most
         if at_least:
             break
         if there.shapes.conflict(shape, alike.shape):

@@ -12,6 +12,8 @@ from sluice.tables import TableKey
 
 _MOST_TOLD = 4_096
 """Conflicts whose wording is kept."""
+_STATEMENTS = 8
+"""So many statements more make two shapes cost as much again as two of one statement each."""
 
 
 _Key = tuple[bytes, frozenset[TableKey], bool, Yield | None] | tuple[Places, Yield | None]
@@ -65,6 +67,8 @@ class Shapes:
         """How often somebody asked what two shapes are to each other."""
         self.worked_out = 0
         """How often that was not known."""
+        self.spent = 0
+        """What that cost, counted in pairs of shapes of one statement each."""
 
     def __len__(self) -> int:
         return len(self._living)
@@ -117,6 +121,7 @@ class Shapes:
 
     def _work_out(self, one: Shape, other: Shape) -> Conflict | None:
         self.worked_out += 1
+        self.spent += _cost(one, other)
         found = _conflict_of(one, other)
         if found is not None:
             if len(self._told) >= _MOST_TOLD:
@@ -148,6 +153,11 @@ class Shapes:
             for shape in list(self._living.values()):
                 for kept in shape.conflicts.keys() & ended:
                     del shape.conflicts[kept]
+
+
+def _cost(one: Shape, other: Shape) -> int:
+    footprints = [shape.footprint for shape in (one, other) if shape.footprint is not None]
+    return 1 + sum(len(footprint.tables) for footprint in footprints) // _STATEMENTS
 
 
 def _conflict_of(one: Shape, other: Shape) -> Conflict | None:

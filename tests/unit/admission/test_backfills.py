@@ -55,3 +55,18 @@ def test_others_have_their_turn_however_many_pairs_have_to_be_worked_out() -> No
     while queue.judge(LONG_AFTER):
         assert queue.worked_out - before <= WORKED_OUT_AT_ONCE + DAYS
         before = queue.worked_out
+
+
+def test_others_have_their_turn_the_sooner_the_more_statements_the_jobs_have() -> None:
+    days, statements = 40, 16
+    queue = Queue()
+    queue.hold("h", [holder("h", on("/a", "OPTIMIZE {t}"))])
+    for day in range(days):
+        deletes = (f"DELETE FROM {{t}} WHERE day = {day} AND id = {number}" for number in range(statements))
+        queue.wait(waiter(f"w{day:04}", on("/a", "; ".join(deletes)), seconds=day))
+    settle(queue, BEGAN)
+    before = queue.worked_out
+    while queue.judge(LONG_AFTER):
+        assert queue.worked_out - before <= WORKED_OUT_AT_ONCE / 4 + days
+        before = queue.worked_out
+    assert queue.worked_out > days * (days - 1) / 4
