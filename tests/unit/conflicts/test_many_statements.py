@@ -26,7 +26,17 @@ from sluice.footprint import (
 )
 from sluice.footprint.sources import Sources
 from sluice.predicates import Region, Table, compiled, parse
-from sluice.tables import LogStore, TableFacts, TableKey, databricks, delta_rs, key_of_name, key_of_path, oss
+from sluice.tables import (
+    Dialect,
+    LogStore,
+    TableFacts,
+    TableKey,
+    databricks,
+    delta_rs,
+    key_of_name,
+    key_of_path,
+    oss,
+)
 
 PATH = "s3://lake/t"
 T = f"delta.`{PATH}`"
@@ -310,6 +320,39 @@ def test_what_both_accept_they_accept_of_many_statements(pair: str) -> None:
     first, second = pairs(pair, 300)
     assert conflict_between(first, second) is not None
     assert conflict_between(first, second, {key_of_path(PATH)}) is None
+
+
+def like(kind: TableFootprint, regions: list[Region], dialect: Dialect) -> JobFootprint:
+    """A job of statements of one kind, each in a region of its own."""
+    tables = (
+        replace(kind, statement=n, reads=one, reads_files=one, removes=one) for n, one in enumerate(regions)
+    )
+    return JobFootprint(tuple(tables), dialect)
+
+
+def test_what_both_accept_for_those_that_meet_they_need_not_for_those_that_do_not() -> None:
+    """Databricks' documents are silent on two that change rows and metadata in partitions of their own."""
+    regions = [_region(f"n = {n}") for n in range(5)]
+    delete = replace(read(deletes(range(1))[0]), adds=NOTHING)
+    update = replace(delete, operation=Operation.UPDATE, metadata=Metadata.MAY_CHANGE)
+    loser, winner = (like(kind, regions, databricks("15.4")) for kind in (update, delete))
+    table, verdict = worst_for(loser, winner, {key_of_path(PATH)})
+    assert (table, verdict) == one_by_one(loser, winner, {key_of_path(PATH)})
+    assert (verdict.level, verdict.rule) == (Level.MAY, "undocumented")
+
+
+def test_statements_that_add_nothing_are_compared_by_themselves() -> None:
+    """Both write the clustering columns, which surely fails where the winner adds nothing."""
+    clusters = TableFootprint(
+        *(key_of_path(PATH), 1, Operation.ALTER, NOTHING, NOTHING, EVERYTHING, NOTHING),
+        domains=frozenset({"clustering"}),
+        certain=True,
+        log_store=LogStore.SAFE,
+    )
+    several = [clusters] * 4 + [replace(clusters, adds=NOTHING)]
+    first = JobFootprint(tuple(replace(one, statement=n) for n, one in enumerate(several)), oss("4.4.0"))
+    assert worst_for(first, first) == one_by_one(first, first)
+    assert worst_for(first, first)[1].level is Level.WILL
 
 
 def test_jobs_on_many_tables_are_compared_by_table() -> None:
