@@ -145,10 +145,8 @@ def _command(process: psutil.Process) -> list[str]:
 
 @pytest.fixture(scope="session")
 def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WarmDrivers]:
-    drivers = WarmDrivers(tmp_path_factory.mktemp("warm"))
-    drivers.start()
-    yield drivers
-    drivers.end()
+    with WarmDrivers(tmp_path_factory.mktemp("warm")) as drivers:
+        yield drivers
 
 
 @dataclass(frozen=True)

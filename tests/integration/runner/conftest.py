@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from integration.driver_server import DriverServer
 from integration.runner.jobs import (
     BUCKET_FOLDER,
     DELTA_SETTINGS,
@@ -20,6 +19,7 @@ from integration.runner.jobs import (
     store_settings,
 )
 from integration.runner.programs import Drivers
+from integration.warm_drivers.server import WarmDrivers
 from sluice_runner import promise
 
 
@@ -66,11 +66,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory, freezes: Path) -> Iterator[S
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[DriverServer]:
-    """A JVM beside that of `spark`, for programs that have to be in another process, or start and stop Spark themselves."""
-    settings = {**SMALL_SETTINGS, "spark.driver.extraClassPath": class_path(), "spark.driver.memory": "512m"}
-    with DriverServer(settings) as made:
-        yield made
+def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WarmDrivers]:
+    """Run programs that have to be in another process, or that start and stop Spark themselves."""
+    with WarmDrivers(tmp_path_factory.mktemp("warm")) as drivers:
+        yield drivers
 
 
 @pytest.fixture(autouse=True)

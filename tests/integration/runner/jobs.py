@@ -16,7 +16,7 @@ from typing import Any
 import pyspark
 from pyspark.sql import SparkSession
 
-from integration.driver_server import DriverServer, Running
+from integration.warm_drivers.jvm import SPARK_HOME, SPARK_SUBMIT
 from jvm_options import java_options
 from sluice_runner.plan import decode
 from sluice_runner.result import encode
@@ -167,57 +167,22 @@ def statements(result: Document) -> list[tuple[str, str, list[int]]]:
 
 @dataclass(frozen=True)
 class Driver:
-    """A driver process: spark-submit and the Python that it starts, in a process group of their own."""
+    """A driver's spark-submit, in a process group of its own with the Python that it starts.
+
+    A warm driver runs elsewhere: its spark-submit has its output and its exit code.
+    """
 
     process: subprocess.Popen[str]
     termination_log: Path
 
-    def result(self) -> Document:
-        content: Document = json.loads(self.termination_log.read_bytes())
-        return content
-
-
-@dataclass(frozen=True)
-class Hosted:
-    """A driver program on a driver server."""
-
-    running: Running
-    termination_log: Path
-
     def ended(self, seconds: float = 500) -> int:
-        return self.running.wait(seconds)
+        """Its exit code."""
+        self.process.communicate(timeout=seconds)
+        return self.process.returncode
 
     def result(self) -> Document:
         content: Document = json.loads(self.termination_log.read_bytes())
         return content
-
-
-def submit_to(
-    server: DriverServer,
-    folder: Path,
-    document: Document,
-    settings: Mapping[str, str],
-    assumes: Document | None = None,
-) -> Hosted:
-    """Has a driver server run a plan with these settings, as `submit` would in a driver."""
-    document = {**document, "assumed": assumes or assumed({**server.settings, **settings})}
-    return submit_file_to(server, folder, ENTRY, arguments(document), settings)
-
-
-def submit_file_to(
-    server: DriverServer,
-    folder: Path,
-    file: Path,
-    parameters: Sequence[str],
-    settings: Mapping[str, str],
-    *,
-    environment: Mapping[str, str] | None = None,
-) -> Hosted:
-    log = folder / "termination-log"
-    log.write_bytes(b"")
-    ours = {"SLUICE_TERMINATION_LOG": str(log), **(environment or {})}
-    running = server.start(folder, file, parameters, settings=settings, environment=ours)
-    return Hosted(running, log)
 
 
 def submit(
@@ -227,12 +192,12 @@ def submit(
     *,
     assumes: Document | None = None,
     variables: Mapping[str, str] | None = None,
-    within: Sequence[str] = (),
+    command: Sequence[str | Path] = (SPARK_SUBMIT,),
 ) -> Driver:
     """Starts a driver with these settings and variables; the job was judged by the same settings, or by what it `assumes`.
-    `within`: a program that starts it."""
+    `command`: spark-submit, as warm drivers have one, or within another program."""
     document = {**document, "assumed": assumes or assumed({**SMALL_SETTINGS, **settings})}
-    return submit_file(folder, ENTRY, arguments(document), settings, environment=variables, within=within)
+    return submit_file(folder, ENTRY, arguments(document), settings, environment=variables, command=command)
 
 
 def submit_file(
@@ -242,14 +207,13 @@ def submit_file(
     settings: Mapping[str, str],
     *,
     environment: Mapping[str, str] | None = None,
-    within: Sequence[str] = (),
+    command: Sequence[str | Path] = (SPARK_SUBMIT,),
 ) -> Driver:
-    home = Path(pyspark.__file__).parent
-    options = [f"--conf={key}={value}" for key, value in {**SMALL_SETTINGS, **settings}.items()]
-    spark_submit = [str(home / "bin" / "spark-submit"), "--master=local[1]", *options, str(file)]
-    return _start(
-        [*within, *spark_submit, *parameters], folder, {"SPARK_HOME": str(home), **(environment or {})}
-    )
+    """The folder's name is that of the driver's application."""
+    given = {**SMALL_SETTINGS, "spark.driver.extraClassPath": class_path(), **settings}
+    options = [f"--conf={key}={value}" for key, value in given.items()]
+    words = [*map(str, command), "--master=local[1]", f"--name={folder.name}", *options, str(file)]
+    return _start([*words, *parameters], folder, {"SPARK_HOME": str(SPARK_HOME), **(environment or {})})
 
 
 def start_python(folder: Path, parameters: Sequence[str], environment: Mapping[str, str]) -> Driver:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from integration.runner.jobs import Document, class_path, plan, sql, submit
+from integration.runner.jobs import Document, plan, sql, submit
 
 DELTAS = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 
@@ -43,7 +43,6 @@ def failure(result: Document) -> tuple[str, str]:
 def hive(folder: Path) -> dict[str, str]:
     """A metastore that others use as well: its database is on disk."""
     return {
-        "spark.driver.extraClassPath": class_path(),
         "spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore",
         "spark.sql.catalogImplementation": "hive",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),

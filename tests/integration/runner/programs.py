@@ -15,6 +15,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from integration.runner.jobs import Document, Driver, place, submit_file
+from integration.warm_drivers.jvm import SPARK_SUBMIT
 from sluice_runner import application, attempt
 from sluice_runner.steps import Steps
 
@@ -101,7 +102,14 @@ def stamps(table: Path) -> list[Document | None]:
 
 
 def submit_program(
-    folder: Path, file: Path, parameters: Sequence[str], document: Document, settings: Mapping[str, str]
+    folder: Path,
+    file: Path,
+    parameters: Sequence[str],
+    document: Document,
+    settings: Mapping[str, str],
+    *,
+    command: Sequence[str | Path] = (SPARK_SUBMIT,),
 ) -> Driver:
     """Starts a driver of a program, as its SparkApplication would."""
-    return submit_file(folder, file, parameters, settings, environment={"SLUICE_PLAN": packed(document)})
+    plan = {"SLUICE_PLAN": packed(document)}
+    return submit_file(folder, file, parameters, settings, environment=plan, command=command)

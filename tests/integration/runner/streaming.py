@@ -14,7 +14,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from integration.runner.freezing import Freeze, wait_for
-from integration.runner.jobs import Document, Driver, arguments, at, class_path, place, plan, submit
+from integration.runner.jobs import Document, Driver, arguments, at, place, plan, submit
 from sluice_runner import streams
 from sluice_runner.plan import Stream, decode
 from sluice_runner.result import encode
@@ -22,11 +22,7 @@ from sluice_runner.stopping import Stop
 from sluice_runner.work import Progress
 
 ONCE: Document = {"availableNow": True}
-DRIVER_SETTINGS: Mapping[str, str] = {
-    "spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore",
-    "spark.driver.extraClassPath": class_path(),
-    "spark.driver.memory": "512m",
-}
+DRIVER_SETTINGS: Mapping[str, str] = {"spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore"}
 """Of a driver as a process of its own."""
 
 

@@ -19,11 +19,11 @@ from typing import IO, Any
 import pytest
 from pyspark.sql import SparkSession
 
-from integration.driver_server import DriverServer
 from integration.runner import append_race
 from integration.runner.append_race import ANSWERS, COMMANDS
 from integration.runner.freezing import Freeze, wait_for
-from integration.runner.jobs import DELTA_SETTINGS, at
+from integration.runner.jobs import DELTA_SETTINGS, at, submit_file
+from integration.warm_drivers.server import WarmDrivers
 
 WRITERS = 4
 ANSWER_SECONDS = 240
@@ -49,7 +49,7 @@ class Writer:
 
 @pytest.mark.parametrize("rounds", [3, pytest.param(8, marks=pytest.mark.long)])
 def test_appends_of_drivers_that_want_the_same_version_are_all_there(
-    spark: SparkSession, server: DriverServer, tmp_path: Path, freezes: Path, rounds: int
+    spark: SparkSession, warm: WarmDrivers, tmp_path: Path, freezes: Path, rounds: int
 ) -> None:
     """Two writers in this process and two in another."""
     table = tmp_path / "table"
@@ -60,18 +60,19 @@ def test_appends_of_drivers_that_want_the_same_version_are_all_there(
     settings = {**DELTA_SETTINGS, "spark.hadoop.sluice.test.freezeDir": str(freezes)}
     with ThreadPoolExecutor(1) as threads, pipes(tmp_path) as (writers, folders):
         here = threads.submit(append_race.write, spark, table, folders[:2])
-        there = server.start(
+        there = submit_file(
             tmp_path,
             Path(append_race.__file__),
             [str(table), *map(str, folders[2:])],
-            settings=settings,
+            settings,
+            command=[warm.spark_submit],
         )
         assert [writer.answer()["logStore"] for writer in writers] == [GATED, GATED, OURS, OURS]
         appended = [tag for number in range(rounds) for tag in race(writers, table, freezes, number)]
         for writer in writers:
             writer.commands.close()
         here.result(ANSWER_SECONDS)
-        assert there.wait() == 0, there.stderr
+        assert there.ended() == 0, (tmp_path / "stderr").read_text()
     assert sorted(stamps(table)) == sorted(appended)
     assert len(appended) == WRITERS * rounds
     assert spark.table(at(table)).count() == WRITERS * rounds

@@ -11,7 +11,6 @@ import pyspark
 import pytest
 
 from devenv.project import ROOT
-from integration.driver_server import DriverServer
 from integration.runner.freezing import Freeze, wait_for
 from integration.runner.jobs import (
     SMALL_SETTINGS,
@@ -19,20 +18,16 @@ from integration.runner.jobs import (
     arguments,
     assumed,
     at,
-    class_path,
     plan,
     sql,
     start_python,
     statements,
     submit,
-    submit_to,
 )
 from integration.runner.operators_plan import of_job
+from integration.warm_drivers.server import WarmDrivers
 
-SETTINGS = {
-    "spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore",
-    "spark.driver.extraClassPath": class_path(),
-}
+SETTINGS = {"spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore"}
 
 
 def finished(driver: Driver, seconds: float = 500) -> str:
@@ -132,11 +127,11 @@ def test_a_result_that_cannot_be_written_is_in_the_log(tmp_path: Path) -> None:
     ],
 )
 def test_a_driver_that_is_not_what_the_job_was_judged_by_runs_nothing(
-    server: DriverServer, tmp_path: Path, changes: dict[str, object], told: str
+    warm: WarmDrivers, tmp_path: Path, changes: dict[str, object], told: str
 ) -> None:
     document = plan(sql(f"CREATE TABLE {at(tmp_path / 'orders')} (id BIGINT) USING delta"))
     assumes = {**assumed({**SMALL_SETTINGS, **SETTINGS}), **changes}
-    driver = submit_to(server, tmp_path, document, SETTINGS, assumes)
+    driver = submit(tmp_path, document, SETTINGS, assumes=assumes, command=[warm.spark_submit])
     assert driver.ended() == 1
     failure = driver.result()["exception"]
     assert failure["class"] == "NotAsJudgedError"

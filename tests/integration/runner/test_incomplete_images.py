@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
-from integration.driver_server import DriverServer
 from integration.runner import program_of_one_write
-from integration.runner.jobs import (
-    DELTA_SETTINGS,
-    SMALL_SETTINGS,
-    location,
-    plan,
-    spark_jars,
-    sql,
-    submit_file_to,
-    submit_to,
-)
-from integration.runner.programs import packed, program, submit_program
+from integration.runner.jobs import DELTA_SETTINGS, location, plan, spark_jars, sql, submit
+from integration.runner.programs import program, submit_program
+from integration.warm_drivers.server import WarmDrivers
 from sluice.engines.result import parse
 from sluice_runner.declared import NO_JAR
 
 FILE = Path(program_of_one_write.__file__)
+WITHOUT_DELTA = {"spark.driver.extraClassPath": ""}
 
 
 def test_without_our_jar_commits_are_reported_and_the_footprint_is_left_to_the_operator(
@@ -44,33 +33,26 @@ def test_without_our_jar_commits_are_reported_and_the_footprint_is_left_to_the_o
     assert f"sluice: not known: whether commits keep to the footprint can't be looked at: {NO_JAR}" in stdout
 
 
-@pytest.fixture(scope="module")
-def without_delta() -> Iterator[DriverServer]:
-    with DriverServer(SMALL_SETTINGS) as made:
-        yield made
-
-
-def test_without_delta_nothing_is_said_of_commits(without_delta: DriverServer, tmp_path: Path) -> None:
+def test_without_delta_nothing_is_said_of_commits(warm: WarmDrivers, tmp_path: Path) -> None:
     table = tmp_path / "orders"
-    environment = {"SLUICE_PLAN": packed(program(1, table))}
-    driver = submit_file_to(
-        without_delta, tmp_path, FILE, [str(table), "parquet"], {}, environment=environment
+    driver = submit_program(
+        tmp_path, FILE, [str(table), "parquet"], program(1, table), WITHOUT_DELTA, command=[warm.spark_submit]
     )
-    assert driver.ended() == 0, driver.running.stderr
+    stdout, _ = driver.process.communicate(timeout=500)
+    assert driver.process.returncode == 0, (tmp_path / "stderr").read_text()
     result = driver.result()
     assert result["outcome"] == "Succeeded"
     [statement] = result["statements"]
     assert "commits" not in statement
-    assert "sluice: not known: what is committed can't be looked up" in driver.running.stdout
+    assert "sluice: not known: what is committed can't be looked up" in stdout
     read = parse(driver.termination_log.read_text())
     assert read is not None
     assert (read.commits_left_out, read.has_kept_to_footprint) == (True, None)
 
 
-def test_without_delta_a_plan_fails_with_the_class_that_is_missing(
-    without_delta: DriverServer, tmp_path: Path
-) -> None:
-    driver = submit_to(without_delta, tmp_path, plan(sql("INSERT INTO t VALUES (1)")), {})
+def test_without_delta_a_plan_fails_with_the_class_that_is_missing(warm: WarmDrivers, tmp_path: Path) -> None:
+    work = plan(sql("INSERT INTO t VALUES (1)"))
+    driver = submit(tmp_path, work, WITHOUT_DELTA, command=[warm.spark_submit])
     assert driver.ended() == 1
     result = driver.result()
     assert result["outcome"] == "Failed"

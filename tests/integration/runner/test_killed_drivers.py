@@ -14,16 +14,13 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from integration.driver_server import DriverServer
 from integration.runner.freezing import wait_for
-from integration.runner.jobs import Document, Driver, at, class_path, plan, run_here, sql, submit, submit_to
+from integration.runner.jobs import Document, Driver, at, plan, run_here, sql, submit
+from integration.warm_drivers.jvm import SPARK_SUBMIT
+from integration.warm_drivers.server import WarmDrivers
 
 TOKEN = 1 << 32
-SETTINGS = {
-    "spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore",
-    "spark.driver.extraClassPath": class_path(),
-    "spark.driver.memory": "512m",
-}
+SETTINGS = {"spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore"}
 MOMENTS = (1, 2)
 """So many commits has the driver made when it is killed: in the middle of its work, with a run key and without; --long draws more
 moments, from none to all commits."""
@@ -78,7 +75,7 @@ def unfinished(table: Path) -> dict[str, int]:
 @contextmanager
 def driver_of(folder: Path, document: Document) -> Iterator[tuple[Driver, int]]:
     """A driver in a namespace of processes of its own, and its number outside."""
-    driver = submit(folder, document, SETTINGS, within=IN_A_POD)
+    driver = submit(folder, document, SETTINGS, command=(*IN_A_POD, SPARK_SUBMIT))
     try:
         yield driver, first_process(driver)
     finally:
@@ -135,17 +132,18 @@ def test_what_a_killed_driver_left_is_done_once_by_its_retry(
 
 
 def test_a_driver_that_stood_still_while_it_was_replaced_writes_nothing_more(
-    spark: SparkSession, server: DriverServer, table: Path, tmp_path: Path
+    spark: SparkSession, warm: WarmDrivers, table: Path, tmp_path: Path
 ) -> None:
     before = commits(table)
-    driver = submit_to(server, tmp_path, attempt(1, table, closes=False), SETTINGS)
-    wait_for(lambda: commits(table) > before or driver.running.has_ended(), "the first commit")
-    server.signal(signal.SIGSTOP)
+    document = attempt(1, table, closes=False)
+    driver = submit(tmp_path, document, SETTINGS, command=[warm.spark_submit])
+    wait_for(lambda: commits(table) > before or has_ended(driver), "the first commit")
+    warm.send_signal(tmp_path.name, signal.SIGSTOP)
     try:
         retried = run_here(spark.newSession(), attempt(2, table, closes=False))
         after = commits(table)
     finally:
-        server.signal(signal.SIGCONT)
+        warm.send_signal(tmp_path.name, signal.SIGCONT)
     assert driver.ended() == 1
     assert retried["outcome"] == "Succeeded", retried
     result = driver.result()

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from integration.driver_server import DriverServer
 from integration.runner import program_of_steps
 from integration.runner.freezing import Freeze, wait_for
-from integration.runner.jobs import Document, Driver, Hosted, at, class_path, statements, submit_file_to
-from integration.runner.programs import Drivers, packed, program, retried, stamps, submit_program, with_key
+from integration.runner.jobs import Document, Driver, at, statements
+from integration.runner.programs import Drivers, program, retried, stamps, submit_program, with_key
+from integration.warm_drivers.server import WarmDrivers
 from sluice_runner.past import HistoryLost
 from sluice_runner.steps import StepError, Steps
 
@@ -25,8 +25,6 @@ SETTINGS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore",
-    "spark.driver.extraClassPath": class_path(),
-    "spark.driver.memory": "512m",
 }
 PROGRAM = Path(program_of_steps.__file__)
 STEPS = ["clean", "load", "mark", "load more"]
@@ -232,18 +230,17 @@ def test_what_a_killed_program_left_is_done_once_by_its_retry(
     assert rows(spark, table) == EXPECTED, (left, result)
 
 
-def program_on(server: DriverServer, folder: Path, table: Path, document: Document) -> Hosted:
+def program_on(warm: WarmDrivers, folder: Path, table: Path, document: Document) -> Driver:
     settings = {**SETTINGS, "spark.hadoop.sluice.test.freezeDir": str(folder)}
-    environment = {"SLUICE_PLAN": packed(document)}
-    return submit_file_to(server, folder, PROGRAM, [str(table)], settings, environment=environment)
+    return submit_program(folder, PROGRAM, [str(table)], document, settings, command=[warm.spark_submit])
 
 
 def test_a_program_that_was_held_while_it_was_replaced_writes_no_step_more(
-    spark: SparkSession, server: DriverServer, table: Path, tmp_path: Path, drivers: Drivers
+    spark: SparkSession, warm: WarmDrivers, table: Path, tmp_path: Path, drivers: Drivers
 ) -> None:
     freeze = Freeze(tmp_path, "load")
-    driver = program_on(server, tmp_path, table, retried(1, table))
-    wait_for(lambda: freeze.is_reached() or driver.running.has_ended(), "the commit of step load")
+    driver = program_on(warm, tmp_path, table, retried(1, table))
+    wait_for(lambda: freeze.is_reached() or driver.process.poll() is not None, "the commit of step load")
     result = run_program(drivers, table, retried(2, table))
     after = commits(table)
     freeze.lift()
@@ -256,10 +253,11 @@ def test_a_program_that_was_held_while_it_was_replaced_writes_no_step_more(
 
 
 def test_a_program_as_a_process_leaves_its_result(
-    spark: SparkSession, server: DriverServer, table: Path, tmp_path: Path
+    spark: SparkSession, warm: WarmDrivers, table: Path, tmp_path: Path
 ) -> None:
-    driver = program_on(server, tmp_path, table, program(1, table))
-    assert driver.ended() == 0
+    driver = program_on(warm, tmp_path, table, program(1, table))
+    stdout, _ = driver.process.communicate(timeout=500)
+    assert driver.process.returncode == 0
     assert statements(driver.result()) == ALL_DONE
-    assert "sluice: step load committed version 2 of " in driver.running.stdout
+    assert "sluice: step load committed version 2 of " in stdout
     assert rows(spark, table) == EXPECTED

@@ -9,7 +9,6 @@ import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
-from integration.driver_server import DriverServer
 from integration.runner.jobs import (
     DELTA_SETTINGS,
     Document,
@@ -21,8 +20,9 @@ from integration.runner.jobs import (
     sql,
     statements,
     store_settings,
-    submit_to,
+    submit,
 )
+from integration.warm_drivers.server import WarmDrivers
 
 TODAY = ["date = DATE'2026-11-19'"]
 MIDNIGHT = "TIMESTAMP'2026-11-19 00:00:00'"
@@ -230,7 +230,7 @@ def test_a_table_that_the_statement_would_create_is_not_created(spark: SparkSess
 
 @pytest.mark.parametrize("store", ["dev.sluice.delta.LinkLogStore", None])
 def test_a_driver_puts_the_gate_in_front_of_its_log_store(
-    spark: SparkSession, server: DriverServer, table: Path, tmp_path: Path, store: str | None
+    spark: SparkSession, warm: WarmDrivers, table: Path, tmp_path: Path, store: str | None
 ) -> None:
     spark.sql(f"ALTER TABLE {at(table)} SET TBLPROPERTIES ('a' = 'b')")
     settings = {**DELTA_SETTINGS, **store_settings()}
@@ -243,7 +243,7 @@ def test_a_driver_puts_the_gate_in_front_of_its_log_store(
         ),
         writes=TODAY,
     )
-    driver = submit_to(server, tmp_path, document, settings)
+    driver = submit(tmp_path, document, settings, command=[warm.spark_submit])
     assert driver.ended() == 1
     result = driver.result()
     assert result["exception"]["class"] == "PromiseBrokenException", result

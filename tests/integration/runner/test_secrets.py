@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 import urllib.parse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from integration.driver_server import DriverServer
-from integration.runner.jobs import SMALL_SETTINGS, TELLING_ALL, Document, class_path, plan, submit_to
+from integration.runner.jobs import TELLING_ALL, Document, plan, submit
+from integration.warm_drivers.server import WarmDrivers
 
 AWKWARD = "s3cr3t \"pass'wörd/\\ 7"
 SECRETS = {
@@ -31,9 +31,13 @@ DERBY = {
 SETTINGS = {
     "spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore",
     "spark.hadoop.fs.s3a.secret.key": "s3cr3t-of-a-store",
-    "spark.driver.extraClassPath": class_path(),
     **TELLING_ALL,
 }
+VARIABLES = {
+    **{f"SECRET_{name}": value for name, value in SECRETS.items()},
+    "SOME_API_TOKEN": "s3cr3t-of-the-environment",
+}
+"""Of the driver's JVM as well, from its start."""
 
 
 @dataclass(frozen=True)
@@ -45,15 +49,6 @@ class Case:
     told: str
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[DriverServer]:
-    """A driver whose environment has the secrets from the start, and which logs all from the start."""
-    secrets = {f"SECRET_{name}": value for name, value in SECRETS.items()}
-    variables = {**secrets, "SOME_API_TOKEN": "s3cr3t-of-the-environment"}
-    with DriverServer({**SMALL_SETTINGS, **SETTINGS}, variables) as made:
-        yield made
-
-
 @pytest.mark.parametrize(
     "case",
     [
@@ -63,7 +58,7 @@ def server() -> Iterator[DriverServer]:
     ],
     ids=["read", "wrong encoding", "database"],
 )
-def test_no_secret_of_an_option_is_written_anywhere(server: DriverServer, tmp_path: Path, case: Case) -> None:
+def test_no_secret_of_an_option_is_written_anywhere(warm: WarmDrivers, tmp_path: Path, case: Case) -> None:
     source: Document = {
         "format": case.format,
         "options": dict(case.options),
@@ -75,12 +70,13 @@ def test_no_secret_of_an_option_is_written_anywhere(server: DriverServer, tmp_pa
     events = tmp_path / "events"
     events.mkdir()
     work = {"write": {"table": {"path": str(tmp_path / "orders")}, "source": source}}
-    driver = submit_to(server, tmp_path, plan(work), {"spark.eventLog.dir": str(events)})
-    driver.ended()
-    (tmp_path / "log").write_text(server.log())
+    settings = {**SETTINGS, "spark.eventLog.dir": str(events)}
+    driver = submit(tmp_path, plan(work), settings, variables=VARIABLES, command=[warm.spark_submit])
+    stdout, _ = driver.process.communicate(timeout=500)
+    (tmp_path / "stdout").write_text(stdout)
     assert driver.result()["outcome"] == case.outcome, driver.result()
-    assert case.told in driver.running.stdout + driver.running.stderr + server.log()
-    written = [file for file in tmp_path.rglob("*") if file.is_file()]
+    assert case.told in stdout + (tmp_path / "stderr").read_text()
+    written = [file for folder in (tmp_path, warm.folder) for file in folder.rglob("*") if file.is_file()]
     assert any(file.is_relative_to(events) for file in written)
     for file in written:
         content = file.read_text(errors="replace")

@@ -15,9 +15,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from integration.driver_server import DriverServer
 from integration.runner.freezing import Freeze, wait_for
-from integration.runner.jobs import Document, Driver, at, place, submit, submit_to
+from integration.runner.jobs import Document, Driver, at, place, submit
 from integration.runner.streaming import (
     DRIVER_SETTINGS,
     add,
@@ -28,6 +27,7 @@ from integration.runner.streaming import (
     running,
     stream_of,
 )
+from integration.warm_drivers.server import WarmDrivers
 from sluice.api.job_status import Attempt, Outcome
 from sluice.engines import Observation, Stage
 from sluice.lifecycle.stream_outcome import closed_stream
@@ -68,14 +68,14 @@ def test_what_a_killed_driver_had_begun_takes_effect_once_in_the_next(
 
 
 def test_of_two_drivers_on_one_checkpoint_one_commits_and_the_other_is_told_that_it_lost(
-    spark: SparkSession, server: DriverServer, table: Path, made: Path, freezes: Path
+    spark: SparkSession, warm: WarmDrivers, table: Path, made: Path, freezes: Path
 ) -> None:
     checkpoint = table.parent / "checkpoint"
     append: Document = {"table": {"path": place(made)}}
     held = stream_of(table, checkpoint, run_key="first-stream", trigger=EACH_SECOND, **append)
     freeze = Freeze(freezes, "first-stream")
-    driver = submit_to(server, table.parent, held, held_in(freezes))
-    wait_for(lambda: freeze.is_reached() or driver.running.has_ended(), "the driver's commit")
+    driver = submit(table.parent, held, held_in(freezes), command=[warm.spark_submit])
+    wait_for(lambda: freeze.is_reached() or driver.process.poll() is not None, "the driver's commit")
     with running(spark, stream_of(table, checkpoint, trigger=EACH_SECOND, **append)) as second:
         second.wait_until("batches", 1)
         freeze.lift()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,11 +12,19 @@ from typing import IO
 
 import pyspark
 
+from integration.forking import Forked
+
 SPARK_HOME = Path(pyspark.__file__).parent
 SPARK_SUBMIT = SPARK_HOME / "bin" / "spark-submit"
 FIXED_SETTINGS = ("spark.driver.extraClassPath", "spark.driver.extraJavaOptions", "spark.driver.memory")
-OF_ONE_DRIVER = ("SLUICE_", "KUBERNETES_", "LOCALENGINE_", "SPARK_LOCAL_", "TMPDIR", "PWD")
-"""How the variables begin that only a driver's Python reads, or that name a folder of its own (a shell sets PWD)."""
+OF_ONE_DRIVER = (
+    *("SLUICE_", "KUBERNETES_", "LOCALENGINE_", "SPARK_LOCAL_", "SPARK_AUTH_", "SPARK_BUFFER_"),
+    *("TMPDIR", "PWD", "PYTEST_"),
+)
+"""How the variables begin that only a driver's Python reads, or that name a folder or a test of its own.
+
+A shell sets PWD, and a session in this process SPARK_AUTH_SOCKET_TIMEOUT and SPARK_BUFFER_SIZE.
+"""
 PATIENCE = 60.0
 
 
@@ -40,6 +49,8 @@ class Jvm:
 
     def __init__(self, kind: Kind, folder: Path) -> None:
         self.kind = kind
+        self.python: Forked | None = None
+        """Of the driver that runs in it."""
         self.gateway = folder / "gateway"
         """Written by the JVM once it listens: where it does, and a secret."""
         self.log = folder / "jvm.log"
@@ -71,6 +82,12 @@ class Jvm:
     @property
     def is_running(self) -> bool:
         return self._process.poll() is None
+
+    def send_signal(self, number: signal.Signals) -> None:
+        """Sends it to the JVM and to the Python of its driver."""
+        self._process.send_signal(number)
+        if self.python is not None:
+            self.python.send_signal(number)
 
     def end(self) -> None:
         """Kills it at once."""

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from py4j.java_gateway import JavaPackage
 from pyspark import SparkContext
 from pyspark.serializers import UTF8Deserializer, read_int
 
@@ -59,13 +60,14 @@ def _begin_anew(settings: dict[str, str]) -> None:
         left.get().stop()
     jvm.SparkSession.clearDefaultSession()
     jvm.SparkSession.clearActiveSession()
-    jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
     jvm.org.apache.hadoop.fs.FileSystem.closeAll()
     jvm.org.apache.logging.log4j.LogManager.getContext(False).reconfigure()
     ours = jvm.dev.sluice.delta
-    ours.CommitGate.open()
-    ours.EmptyCommits.refuse(False)
-    ours.BoundNames.clear()
+    if not isinstance(ours.CommitGate, JavaPackage):  # some images have neither our jar nor Delta
+        jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+        ours.CommitGate.open()
+        ours.EmptyCommits.refuse(False)
+        ours.BoundNames.clear()
     system = jvm.java.lang.System
     for name in list(system.getProperties().stringPropertyNames()):
         if name.startswith("spark."):

@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Self
 
 from integration.forking import Forked, Forker
 from integration.warm_drivers import submit
@@ -95,7 +95,7 @@ class WarmDrivers:
         self._may_begin.set()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
-    def start(self) -> None:
+    def __enter__(self) -> Self:
         address = self.folder / "socket"
         self._socket.bind(str(address))
         self._socket.listen(64)
@@ -103,8 +103,9 @@ class WarmDrivers:
         self.spark_submit.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
         self.spark_submit.chmod(0o755)
         threading.Thread(target=self._accept, name="server of warm drivers", daemon=True).start()
+        return self
 
-    def end(self) -> None:
+    def __exit__(self, *_: object) -> None:
         self._socket.close()
         with self._lock:
             for jvm in (*self._idle, *self._busy.values()):
@@ -141,6 +142,11 @@ class WarmDrivers:
         with self._lock:
             jvm = self._busy.get(application)
         return None if jvm is None else jvm.pid
+
+    def send_signal(self, application: str, number: signal.Signals) -> None:
+        """Sends it to the JVM in which the application's driver runs, and to the driver's Python."""
+        with self._lock:
+            self._busy[application].send_signal(number)
 
     def _accept(self) -> None:
         while True:
@@ -192,7 +198,7 @@ def _run(
 ) -> int:
     """The exit code. A driver that is ended takes its JVM along: what that was at must not go on."""
     settings = json.dumps(submission.settings)
-    python = PROGRAMS.start(
+    python = jvm.python = PROGRAMS.start(
         ["spark-submit", str(jvm.gateway), settings, *submission.program],
         submission.environment,
         stdout,
