@@ -1,0 +1,54 @@
+"""The limits of a child process, which the child sets for itself before it loads anything."""
+
+import math
+import resource
+import signal
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from time import process_time
+
+MEBIBYTE = 1024 * 1024
+
+_GRACE = 30
+"""Seconds that a child lives beyond the patience of a parent that is gone."""
+_FIRST_TO_GO = "1000"
+
+
+@dataclass(frozen=True)
+class Limits:
+    memory_mib: int
+    """Private memory of the process (RLIMIT_DATA), the interpreter, libraries and threads' stacks included."""
+    cpu_seconds: int
+    """CPU time of the process after it took its last question."""
+    patience: float
+    """Seconds until a question must be answered, the start of the process included."""
+    answer_mib: int
+    """The size of one answer, pickled."""
+    threads: int = 1
+    """Questions that the process works on at once."""
+    stack_mib: int = 8
+    """The stack of each of these threads, which counts as memory."""
+
+    def set_for_this_process(self) -> None:
+        """Sets what holds from the start: memory, stacks, no core file, and that the kernel ends it before its parent."""
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_DATA, (self.memory_mib * MEBIBYTE,) * 2)
+        threading.stack_size(self.stack_mib * MEBIBYTE)
+        with suppress(OSError):  # a sandbox may not have it
+            Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_GO, encoding="ascii")
+
+    def extend_cpu_time(self) -> None:
+        """Gives the process its CPU seconds from now on; where they end, the kernel sends SIGXCPU."""
+        hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(process_time()) + self.cpu_seconds, hard))
+
+    def extend_life(self) -> None:
+        """Ends the process, whoever holds the interpreter's lock, if its parent is gone and ends it no more."""
+        signal.alarm(math.ceil(self.patience) + _GRACE)
+
+
+def lift_life() -> None:
+    """Lets the process live while it waits for questions: the end of its input ends it then."""
+    signal.alarm(0)
