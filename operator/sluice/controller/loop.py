@@ -8,6 +8,8 @@ finds where it was.
 import asyncio
 import logging
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from operator import is_not
@@ -185,11 +187,13 @@ class Loop:
         self.metrics.lagged(self.world.seconds_waited)
         idle, self.idle = self.idle, {}
         for uid in changed:
-            self._look_at(uid)
+            with self._step():
+                self._look_at(uid)
             slice_began = await self._breathe(slice_began)
         for uid in idle:
             if uid not in changed:
-                self._consider(uid)
+                with self._step():
+                    self._consider(uid)
                 slice_began = await self._breathe(slice_began)
 
     async def _read(self) -> None:
@@ -198,9 +202,19 @@ class Loop:
         unread = self.admitting.unread
         while unread and time.monotonic() - began < READING_SECONDS:
             uid = unread.take()
-            self.admitting.read(uid)
-            self._look_at(uid, is_read=True)
+            with self._step():
+                self.admitting.read(uid)
+                self._look_at(uid, is_read=True)
             slice_began = await self._breathe(slice_began)
+
+    @contextmanager
+    def _step(self) -> Iterator[None]:
+        """Measures work on one job."""
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self.metrics.stepped(time.monotonic() - began)
 
     async def _breathe(self, since: float) -> float:
         if time.monotonic() - since < SLICE_SECONDS:

@@ -29,6 +29,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 _SECONDS = (0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0)
 _SECONDS_OF_STEPS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0, 300.0)
+_SECONDS_OF_JOB_STEPS = (0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0)
 _SECONDS_OF_WAITS = (0.1, 0.5, 2.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0, 14400.0, 86400.0)
 
 _SECONDS_OF_PAUSES = (1.0, 5.0, 15.0, 30.0, 60.0, 120.0, 300.0, 900.0, 1800.0, 3600.0, 14400.0)
@@ -119,6 +120,12 @@ class Metrics:
             "sluice_loop_lag_seconds",
             "How long the first change of a turn had waited for it.",
             buckets=_SECONDS,
+            registry=registry,
+        )
+        self._steps = Histogram(
+            "sluice_job_step_seconds",
+            "How long the acting loop worked on one job without a pause.",
+            buckets=_SECONDS_OF_JOB_STEPS,
             registry=registry,
         )
         self._decisions = Counter(
@@ -243,6 +250,9 @@ class Metrics:
 
     def lagged(self, seconds: float) -> None:
         self._lag.observe(seconds)
+
+    def stepped(self, seconds: float) -> None:
+        self._steps.observe(seconds)
 
     def decided(self, outcome: DecisionOutcome) -> None:
         self._decisions.labels(outcome.value).inc()
