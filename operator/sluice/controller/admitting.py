@@ -26,6 +26,7 @@ from sluice.controller.own_changes import OwnChanges
 from sluice.controller.pausing import Pausing
 from sluice.controller.refusing import Refusing, unfit
 from sluice.controller.retelling import Retelling
+from sluice.controller.spec_reader import SpecReader
 from sluice.controller.status import StatusWriter
 from sluice.controller.surroundings import Obstacle, Surroundings
 from sluice.controller.table_reader import PATIENCE, TableReader
@@ -66,6 +67,7 @@ class Admitting:
     workers: Workers
     statuses: StatusWriter
     events: EventWriter
+    specs: SpecReader
     tables: TableReader
     conditions: Conditions
     metrics: Metrics
@@ -178,7 +180,8 @@ class Admitting:
         if job is None or job.unreadable is not None:
             return
         try:
-            self.tables.knows(job)
+            if self.specs.has_read(job) and self.tables.knows(job):
+                self.specs.has_read(job)
         except NotUnderstoodError:
             pass  # is told where it is considered
         except Exception as failure:  # noqa: BLE001 - goes to the guard, which tells it on the job
@@ -213,10 +216,8 @@ class Admitting:
             if left > 0:
                 self.timers.within(left, uid)
                 return None, True
-            if not self.tables.knows(job):
-                left = SLOW_SECONDS - self.tables.waited(job)
-                self.timers.within(left + 0.1 if left > 0 else PATIENCE, uid)
-                return None, left > 0 or job.phase is not None
+            if (wants_nothing := self._until_it_is_read(job)) is not None:
+                return None, wants_nothing
             if self.refusing.out_of_the_queue(job) is not None or self._gives_way_now(job):
                 return None, False
             if (own := self._obstacle_of_its_own(job)) is not None:
@@ -231,6 +232,16 @@ class Admitting:
         self.telling.heed_patience(job)
         is_told = self.leases.is_sure or job.phase is Phase.WAITING
         return waiter, is_told and self.who_holds.nobody_knows is None
+
+    def _until_it_is_read(self, job: JobView) -> bool | None:
+        """Whether it wants nothing until its spec and its tables were read; None: they were."""
+        if not self.specs.has_read(job):
+            return True
+        if not self.tables.knows(job):
+            left = SLOW_SECONDS - self.tables.waited(job)
+            self.timers.within(left + 0.1 if left > 0 else PATIENCE, job.uid)
+            return left > 0 or job.phase is not None
+        return None if self.specs.has_read(self.world.jobs[job.uid]) else True
 
     def _as_waiter(self, job: JobView) -> Waiter:
         tables, declarations = job.footprint.keys, self.world.declarations
@@ -268,11 +279,11 @@ class Admitting:
     async def prepare(self, job: JobView) -> None:
         """Tells a job that has no attempt what it waits for besides others."""
         try:
-            known = self.tables.knows(job)
+            known = self.specs.has_read(job) and self.tables.knows(job)
         except NotUnderstoodError as error:
             await self.refusing.refuse(job, unfit(str(error)))
             return
-        if not known:
+        if not known or not self.specs.has_read(job):
             await self._await_tables(job)
             return
         understood = UnderstoodFields.of(job)
@@ -401,7 +412,7 @@ class Admitting:
 
     async def _await_tables(self, job: JobView) -> None:
         """Says that its tables are being read; reading usually takes less time than writing that would."""
-        if job.phase is None and self.tables.waited(job) > SLOW_SECONDS:
+        if job.phase is None and job.is_read and self.tables.waited(job) > SLOW_SECONDS:
             tables = ", ".join(key.text for key in job.tables)
             message = (
                 f"reading the log of {tables}; without an answer within {PATIENCE:.0f} s the job queues as if it "

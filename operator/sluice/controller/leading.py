@@ -32,6 +32,7 @@ from sluice.controller.relist import Relist
 from sluice.controller.reported_names import NamesFromReports
 from sluice.controller.revoking import Revoking
 from sluice.controller.run_commits import RunLogs
+from sluice.controller.spec_reader import SpecReader
 from sluice.controller.status import StatusWriter
 from sluice.controller.surroundings import Surroundings
 from sluice.controller.table_reader import TableReader
@@ -54,6 +55,7 @@ class Shared:
     kube: Kube
     redis: "Redis"
     world: World
+    specs: SpecReader
     tables: TableReader
     logs: RunLogs
     conditions: Conditions
@@ -144,6 +146,7 @@ def loop_of(shared: Shared, installation: str) -> Loop:
         workers=workers,
         statuses=statuses,
         events=events,
+        specs=shared.specs,
         tables=shared.tables,
         conditions=shared.conditions,
         metrics=shared.metrics,

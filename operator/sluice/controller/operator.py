@@ -29,6 +29,7 @@ from sluice.controller.policies_at_work import Work, at_work
 from sluice.controller.policy_looks import PolicyLooks
 from sluice.controller.redis_client import connected
 from sluice.controller.run_commits import RunLogs
+from sluice.controller.spec_reader import LIMITS, SpecReader
 from sluice.controller.stopping import end, heed_signals
 from sluice.controller.surroundings import Refusals, Surroundings
 from sluice.controller.table_reader import TableReader
@@ -39,6 +40,8 @@ from sluice.kube.client import Kube
 from sluice.kube.pace import Pace
 from sluice.kube.watching import Watcher
 from sluice.lifecycle.neighbours import Neighbours
+from sluice.lifecycle.spec_reading import FACTORY
+from sluice.processes.pool import Pool
 from sluice.tables.looking import TableLooks
 from sluice.tables.open_tables import OpenTables
 
@@ -60,6 +63,8 @@ async def run(config: OperatorConfig) -> None:
     far = FarLooks(TableLooks().look)
     looks = PolicyLooks(world, far.look, every=seconds(config.policy_look))
     tables = TableReader(world, OpenTables().facts, told=looks.changed)
+    spec_processes = Pool("specs", FACTORY, LIMITS, processes=1)
+    specs = SpecReader(world, partial(spec_processes.ask, lane=0))
     logs = RunLogs(world.mark)
     conditions = Conditions()
     leadership = await LeadershipBeside.connect(conditions, config, partial(Kube.connect, asked=asked))
@@ -100,6 +105,7 @@ async def run(config: OperatorConfig) -> None:
         kube=kube,
         redis=redis,
         world=world,
+        specs=specs,
         tables=tables,
         logs=logs,
         conditions=conditions,
@@ -135,7 +141,7 @@ async def run(config: OperatorConfig) -> None:
         await leadership.release()
         await events.finish()
         await leadership.close()
-        for readers in (logs, tables, looks, far):
+        for readers in (logs, specs, spec_processes, tables, looks, far):
             readers.close()
         await redis.aclose()
         await kube.close()

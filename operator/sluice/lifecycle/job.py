@@ -23,12 +23,16 @@ from sluice.footprint import JobFootprint, NotUnderstoodError, touching_all
 from sluice.footprint.run_keys import forgetful, forgotten_batches
 from sluice.lifecycle.resting import Resting
 from sluice.lifecycle.spec_hashes import SpecHashes
+from sluice.lifecycle.spec_reading import Found, SpecAnswer, SpecQuestion, takes_long_to_read
 from sluice.lifecycle.statuses import ReadStatus, Statuses
 from sluice.lifecycle.strayed import Strayed
 from sluice.lifecycle.work import Work, Works
 from sluice.tables import Names, TableFacts, TableKey
 
-_BY_SPEC = ("spec", "profile", "_footprint_from_spec", "_named", "hashes")
+_BY_SPEC = (
+    *("spec", "profile", "_footprint_from_spec", "_named", "hashes"),
+    *("_unrepeatable_text", "_takes_long_to_read"),
+)
 _STRAYED = "a run of this very spec has touched more than was understood of it"
 _LONGEST_BACK_OFF = timedelta(seconds=1.5 * LONGEST_PAUSE)
 """A pause may be half as long again as the job says."""
@@ -229,7 +233,47 @@ class JobView:
         be read."""
         if not self.is_read or isinstance(self._footprint_from_spec, NotUnderstoodError):
             return self.is_read
+        return self._has_facts and ("_footprint_with_facts" in self.__dict__ or not self._takes_long_to_read)
+
+    @property
+    def _has_facts(self) -> bool:
         return all(key in self.facts for key in (*self.tables, *self.sources))
+
+    @property
+    def to_read(self) -> SpecQuestion | None:
+        """What a process is to read of it as it is now, and as its tables are; None: nothing, or nothing any more."""
+        if not self._takes_long_to_read:
+            return None
+        if not self.is_read:
+            return SpecQuestion(self.body.get("spec"), self.profiles, self.namespace)
+        if isinstance(self._footprint_from_spec, NotUnderstoodError):
+            return None
+        if "_footprint_with_facts" in self.__dict__ or not self._has_facts:
+            return None
+        return SpecQuestion(
+            self.body.get("spec"),
+            self.profiles,
+            self.namespace,
+            self.judged_names,
+            self._facts_of_its_tables,
+            self._facts_of_sources(),
+        )
+
+    def take(self, question: SpecQuestion, answer: SpecAnswer) -> None:
+        """Takes what a process has read, if it was asked about the job as it is now."""
+        now = self.to_read
+        if now is None or not now.asks_the_same(question):
+            return
+        if question.names is not None:
+            self.resting.rests(self.uid, (*self.tables, *self._selected_from))
+            self.__dict__["_footprint_with_facts"] = answer.footprint
+        else:
+            self.__dict__["_footprint_from_spec"] = answer.footprint
+            self.__dict__["_unrepeatable_text"] = answer.unrepeatable
+
+    @cached_property
+    def _takes_long_to_read(self) -> bool:
+        return takes_long_to_read(self.body.get("spec"))
 
     @property
     def is_to_be_read(self) -> bool:
@@ -243,6 +287,9 @@ class JobView:
 
     @property
     def _work(self) -> Work:
+        """What the job shares with others of an equal spec. A long spec would push out those of many others."""
+        if self._takes_long_to_read:
+            return Work(self.body.get("spec"), self.profiles, self.namespace)
         return self.works.of(self.body.get("spec"), self.profiles, self.namespace)
 
     @cached_property
@@ -293,7 +340,7 @@ class JobView:
         return self._footprint_from_spec
 
     @cached_property
-    def _footprint_from_spec(self) -> JobFootprint | NotUnderstoodError:
+    def _footprint_from_spec(self) -> Found:
         try:
             return self._work.footprint_from_spec
         except NotUnderstoodError as error:
@@ -324,7 +371,7 @@ class JobView:
         return tuple(key for key in keys if not key.is_name)
 
     @cached_property
-    def _footprint_with_facts(self) -> JobFootprint | NotUnderstoodError:
+    def _footprint_with_facts(self) -> Found:
         self.resting.rests(self.uid, (*self.tables, *self._selected_from))
         try:
             return self._footprint({key: self.facts[key] for key in self.tables if key in self.facts})
@@ -364,13 +411,19 @@ class JobView:
         return self._footprint({k: self.facts[k].unlike_now(why) for k in self.tables if k in self.facts})
 
     def _footprint(self, facts: Mapping[TableKey, TableFacts]) -> JobFootprint:
-        sources = {key: self.facts[key] for key in (*self.tables, *self.sources) if key in self.facts}
-        return self._work.footprint_with_facts(self.judged_names, facts, sources)
+        return self._work.footprint_with_facts(self.judged_names, facts, self._facts_of_sources())
+
+    def _facts_of_sources(self) -> dict[TableKey, TableFacts]:
+        return {key: self.facts[key] for key in (*self.tables, *self.sources) if key in self.facts}
 
     @property
     def unrepeatable(self) -> str | None:
         """Why no other attempt of it could tell what is done; None if it is known of no statement, and of no table."""
-        return self._work.unrepeatable or forgetful(self._facts_of_its_tables)
+        return self._unrepeatable_text or forgetful(self._facts_of_its_tables)
+
+    @cached_property
+    def _unrepeatable_text(self) -> str | None:
+        return self._work.unrepeatable
 
     @property
     def forgotten_batches(self) -> str | None:
@@ -392,7 +445,9 @@ class JobView:
 
     @cached_property
     def hashes(self) -> SpecHashes:
-        """By which grants say that they were for this spec."""
+        """By which grants say that they were for this spec. Equal specs share them, unless a process reads them."""
+        if self._takes_long_to_read:
+            return SpecHashes(self.spec, self.footprint_from_spec.identity)
         return self._work.hashes
 
     def was_rewritten_since(self, attempt: Attempt) -> bool:

@@ -19,6 +19,7 @@ from sluice.controller.guard import Guard
 from sluice.controller.holders import Holders
 from sluice.controller.metrics import Metrics
 from sluice.controller.own_changes import Kept
+from sluice.controller.spec_reader import SpecReader
 from sluice.controller.surroundings import Obstacle
 from sluice.controller.timers import Timers
 from sluice.controller.workers import Workers
@@ -27,6 +28,7 @@ from sluice.engines import RuntimeProfile
 from sluice.kube.client import ApiError, ConflictError, NotFoundError
 from sluice.leases import Epochs, Grant, Lease, Reach
 from sluice.lifecycle.job import JobView
+from sluice.lifecycle.spec_reading import reader
 from sluice.lifecycle.status import StatusChange, UnderstoodFields, as_body, status_after
 from sluice.tables import LogStore
 from unit.controller.bodies import PARTITIONED, job_body, unfenced
@@ -122,7 +124,7 @@ class Clock:
 
 
 def admitting(refuses: dict[str, Exception]) -> tuple[Leases, Admitting]:
-    world = World({"default": RuntimeProfile(spark_version="4.2.0")})
+    world, read = World({"default": RuntimeProfile(spark_version="4.2.0")}), reader()
     for name in ("a", "b"):
         world.job_seen(job_body(name, sql=f"INSERT INTO delta.`/lake/{name}` VALUES (1)"))
 
@@ -152,6 +154,7 @@ def admitting(refuses: dict[str, Exception]) -> tuple[Leases, Admitting]:
         workers=workers,
         statuses=statuses,
         events=no,
+        specs=SpecReader(world, lambda _, question: read(question)),
         tables=tables,
         conditions=Conditions(),
         metrics=(metrics := Metrics()),

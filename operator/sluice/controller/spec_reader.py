@@ -1,0 +1,90 @@
+"""Has long specs read by a process beside the acting loop: namespaces take turns, and one spec is read at a time."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Hashable
+from concurrent.futures import ThreadPoolExecutor
+
+from sluice.controller.turns import Turns
+from sluice.controller.world import World
+from sluice.footprint import NotUnderstoodError
+from sluice.lifecycle.job import JobView
+from sluice.lifecycle.spec_reading import SpecAnswer, SpecQuestion
+from sluice.processes.child import DeathCause, DeathError, NoAnswerError
+from sluice.processes.limits import Limits
+from sluice.processes.pool import QuarantineError
+
+logger = logging.getLogger(__name__)
+
+LIMITS = Limits(memory_mib=256, cpu_seconds=20, patience=60.0, answer_mib=64)
+ASK_AGAIN = 1.0
+"""Seconds until a question is asked again whose process ended."""
+_SPLIT = "write it as several jobs, or with fewer statements, values and conditions"
+
+Ask = Callable[[Hashable, object], object]
+
+
+class SpecReader:
+    def __init__(self, world: World, ask: Ask) -> None:
+        self._world = world
+        self._ask = ask
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="specs")
+        self._turns = Turns()
+        self._asked: dict[str, SpecQuestion] = {}
+        """What is to be read of each job, by its uid: as it was last asked for."""
+        self._reading: asyncio.Task[None] | None = None
+
+    def close(self) -> None:
+        if self._reading is not None:
+            self._reading.cancel()
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    def has_read(self, job: JobView) -> bool:
+        """Whether all that is to be read of the job's spec was read. If not, the job is marked when it is."""
+        question = job.to_read
+        if question is None:
+            return True
+        if job.uid not in self._asked:
+            self._turns.add(job.uid, job.namespace)
+        self._asked[job.uid] = question
+        if self._reading is None:
+            self._reading = asyncio.create_task(self._read(), name="read specs")
+            self._reading.add_done_callback(self._ended)
+        return False
+
+    async def _read(self) -> None:
+        while self._turns:
+            uid = self._turns.take()
+            question = self._asked[uid]
+            if uid in self._world.jobs:
+                answer = await self._answer(uid, question)
+                job = self._world.jobs.get(uid)
+                if job is not None and answer is not None:
+                    job.take(question, answer)
+            del self._asked[uid]  # whatever was asked for meanwhile is asked for again
+            self._world.mark(uid)
+
+    def _ended(self, reading: "asyncio.Task[None]") -> None:
+        self._reading = None
+        if not reading.cancelled() and (failure := reading.exception()) is not None:
+            logger.error("the operator failed on the specs that are to be read", exc_info=failure)
+
+    async def _answer(self, uid: str, question: SpecQuestion) -> SpecAnswer | None:
+        """None: it is to be asked again."""
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, self._asks, question)
+        except QuarantineError as error:
+            why = f"the spec cannot be read: its reader {error}: {_SPLIT}"
+            return SpecAnswer(NotUnderstoodError(why))
+        except DeathError as error:
+            if error.death.cause is not DeathCause.CLOSED:
+                logger.warning("job %s: the reader of its spec %s; asking once more", uid, error)
+                await asyncio.sleep(ASK_AGAIN)
+            return None
+        except NoAnswerError as error:
+            return SpecAnswer(NotUnderstoodError(f"the spec cannot be read: the operator {error}"))
+
+    def _asks(self, question: SpecQuestion) -> SpecAnswer:
+        answer = self._ask(question.key, question)
+        assert isinstance(answer, SpecAnswer)  # noqa: S101 - the other end is ours
+        return answer

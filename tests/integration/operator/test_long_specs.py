@@ -1,0 +1,35 @@
+"""A job of many statements is read beside the acting loop, and other jobs do not wait for it."""
+
+from integration.operator.played import Played, append
+from integration.operator.process import OperatorProcess
+
+STATEMENTS = 1_500
+LONGEST_STEP = 1.0
+"""Seconds without a pause: on a quiet machine the loop reads this job's spec in as long."""
+
+
+def erases(table: str) -> dict[str, str]:
+    """As a daily script that erases one person after another."""
+    where = f"DELETE FROM delta.`{table}` WHERE day = DATE '2026-11-28' AND person = "
+    return {"sql": ";\n".join(f"{where}{person}" for person in range(STATEMENTS))}
+
+
+def test_the_acting_loop_pauses_often_while_a_job_of_many_statements_comes_and_runs(
+    cluster: Played, operator: OperatorProcess
+) -> None:
+    cluster.apply("erases", erases("/lake/people"))
+    for name in ("one", "two"):
+        cluster.apply(name, append(f"/lake/{name}"))
+    cluster.apply("behind", erases("/lake/people"))
+    for name in ("one", "two"):
+        cluster.start(name).succeeds(f"file:/lake/{name}")
+        cluster.reaches(name, "Succeeded")
+    driver = cluster.start("erases")
+    cluster.reaches("behind", "Waiting")
+    driver.succeeds("file:/lake/people")
+    cluster.reaches("erases", "Succeeded")
+    cluster.start("behind").succeeds("file:/lake/people")
+    cluster.reaches("behind", "Succeeded")
+    steps = operator.metric("sluice_job_step_seconds_count")
+    assert operator.metric(f'sluice_job_step_seconds_bucket{{le="{LONGEST_STEP}"}}') == steps
+    assert steps

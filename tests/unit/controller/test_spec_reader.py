@@ -1,0 +1,170 @@
+"""Long specs are read beside the acting loop, which goes on with what it knows."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Hashable, Iterator
+
+import pytest
+
+from sluice.controller.spec_reader import SpecReader
+from sluice.controller.world import World
+from sluice.engines import RuntimeProfile
+from sluice.footprint import NotUnderstoodError, texts_of
+from sluice.lifecycle.job import JobView
+from sluice.lifecycle.spec_reading import READ_AT_ONCE, SpecQuestion, reader
+from sluice.predicates import Table
+from sluice.processes.child import Death, DeathCause, DeathError, NoAnswerError
+from sluice.processes.pool import QuarantineError, Suspect
+from sluice.tables import TableFacts, key_of_path
+from unit.controller.bodies import job_body
+
+ANSWERS_WITHIN = 60.0
+LONG = "/* " + "x" * READ_AT_ONCE + " */"
+OUT_OF_MEMORY = Death(DeathCause.MEMORY, "needed more than 256 MiB of memory")
+Ask = Callable[[Hashable, object], object]
+
+
+class Process:
+    """Reads as the process does, when it is let; or fails."""
+
+    def __init__(self) -> None:
+        self.questions: list[SpecQuestion] = []
+        self.fails: list[NoAnswerError] = []
+        self.may_read = threading.Event()
+        self.may_read.set()
+        self._read = reader()
+
+    def ask(self, key: Hashable, question: object) -> object:
+        assert isinstance(question, SpecQuestion)
+        assert key == question.key
+        self.questions.append(question)
+        assert self.may_read.wait(ANSWERS_WITHIN)
+        if self.fails:
+            raise self.fails.pop(0)
+        return self._read(question)
+
+
+@pytest.fixture
+def process() -> Process:
+    return Process()
+
+
+@pytest.fixture
+def world() -> World:
+    return World({"default": RuntimeProfile(spark_version="4.2.0", delta_version="4.4.0")})
+
+
+@pytest.fixture
+def specs(world: World, process: Process) -> Iterator[SpecReader]:
+    found = SpecReader(world, process.ask)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def reads_nothing_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has the operator fail where it would read a spec on its loop."""
+    before = threading.get_ident()
+
+    def refuse(*args: object) -> object:
+        assert threading.get_ident() != before, "a long spec was read on the loop"
+        return texts_of(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("sluice.lifecycle.work.texts_of", refuse)
+
+
+def arrives(world: World, name: str, namespace: str = "etl") -> str:
+    body = job_body(name, sql=f"DELETE FROM delta.`/lake/{name}` WHERE id = 1 {LONG}")
+    body["metadata"]["namespace"] = namespace
+    world.job_seen(body)
+    return f"uid-{name}"
+
+
+async def until(holds: Callable[[], object]) -> None:
+    async with asyncio.timeout(ANSWERS_WITHIN):
+        while not holds():  # noqa: ASYNC110 - a thread makes it so
+            await asyncio.sleep(0.01)
+
+
+async def has_read(specs: SpecReader, world: World, uid: str) -> JobView:
+    await until(lambda: specs.has_read(world.jobs[uid]))
+    return world.jobs[uid]
+
+
+@pytest.mark.usefixtures("reads_nothing_itself")
+async def test_a_long_spec_is_read_by_the_process_and_then_with_what_is_known_of_its_tables(
+    specs: SpecReader, world: World, process: Process
+) -> None:
+    uid = arrives(world, "a")
+    assert not world.jobs[uid].is_read
+    job = await has_read(specs, world, uid)
+    (key,) = job.tables
+    facts = TableFacts(Table.of({"id": "bigint"}, ["id"]))
+    world.table_seen(key, facts)
+    assert not world.jobs[uid].is_read_with_facts
+    job = await has_read(specs, world, uid)
+    assert job.is_read_with_facts
+    assert [one.facts for one in job.footprint.tables] == [facts]
+    assert "id" in job.footprint.tables[0].reads_text
+    assert job.unrepeatable is None
+    assert job.hashes.are(job.spec_hash)
+    assert len(process.questions) == 2
+    assert uid in world.take_changes()
+
+
+@pytest.mark.usefixtures("reads_nothing_itself")
+async def test_what_changes_while_it_is_read_is_read_again(
+    specs: SpecReader, world: World, process: Process
+) -> None:
+    uid = arrives(world, "a")
+    process.may_read.clear()
+    assert not specs.has_read(world.jobs[uid])
+    await until(lambda: process.questions)
+    world.job_seen(job_body("a", version=200, generation=2, sql=f"DELETE FROM delta.`/lake/other` {LONG}"))
+    process.may_read.set()
+    job = await has_read(specs, world, uid)
+    assert job.tables == (key_of_path("/lake/other"),)
+
+
+async def test_a_short_spec_is_not_for_the_process(specs: SpecReader, world: World, process: Process) -> None:
+    world.job_seen(job_body("short", sql="DELETE FROM delta.`/lake/t`"))
+    assert specs.has_read(world.jobs["uid-short"])
+    assert not process.questions
+
+
+async def test_namespaces_take_turns(specs: SpecReader, world: World, process: Process) -> None:
+    process.may_read.clear()
+    uids = [arrives(world, f"a{number}") for number in range(5)]
+    uids.append(arrives(world, "other", "other"))
+    for uid in uids:
+        assert not specs.has_read(world.jobs[uid])
+    process.may_read.set()
+    for uid in uids:
+        await has_read(specs, world, uid)
+    assert "other" in [one.namespace for one in process.questions[:3]]
+
+
+async def test_a_spec_that_costs_the_process_its_life_is_asked_again_and_refused_once_it_is_in_quarantine(
+    specs: SpecReader, world: World, process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sluice.controller.spec_reader.ASK_AGAIN", 0.01)
+    uid = arrives(world, "a")
+    process.fails = [DeathError(OUT_OF_MEMORY), QuarantineError(Suspect(2, OUT_OF_MEMORY))]
+    job = await has_read(specs, world, uid)
+    with pytest.raises(
+        NotUnderstoodError, match=r"its reader needed more than 256 MiB .* write it as several jobs"
+    ):
+        _ = job.footprint_from_spec
+    assert specs.has_read(job), "it is not asked for again"
+
+
+async def test_a_job_that_is_gone_is_not_read(specs: SpecReader, world: World, process: Process) -> None:
+    process.may_read.clear()
+    first, second = arrives(world, "a"), arrives(world, "b")
+    assert not specs.has_read(world.jobs[first])
+    assert not specs.has_read(world.jobs[second])
+    world.job_gone(second)
+    process.may_read.set()
+    await has_read(specs, world, first)
+    await until(lambda: specs._reading is None)
+    assert [one.spec for one in process.questions] == [world.jobs[first].body["spec"]]

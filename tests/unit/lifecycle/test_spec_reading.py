@@ -1,0 +1,93 @@
+"""A process reads of a long spec what the operator itself would read."""
+
+import pickle
+from typing import cast
+
+import pytest
+
+from sluice.api.base import Json
+from sluice.engines import RuntimeProfile
+from sluice.footprint import JobFootprint, NotUnderstoodError
+from sluice.lifecycle.spec_reading import READ_AT_ONCE, SpecAnswer, SpecQuestion, reader, takes_long_to_read
+from sluice.lifecycle.work import Work
+from sluice.predicates import Table
+from sluice.tables import Names, TableFacts, key_of_path
+
+PROFILES = {"default": RuntimeProfile(spark_version="4.2.0", delta_version="4.4.0")}
+LAKE = "s3://lake/t"
+FACTS = {
+    key_of_path(LAKE): TableFacts(Table.of({"id": "bigint", "day": "date"}, ["day"]), properties={"a": "b"})
+}
+ERASES = "; ".join(
+    f"DELETE FROM delta.`{LAKE}` WHERE day = DATE '2026-11-28' AND id = {n}" for n in range(40)
+)
+
+
+def answer(question: SpecQuestion) -> SpecAnswer:
+    """As it comes back from the process."""
+    return cast("SpecAnswer", _sent(reader()(_sent(question))))
+
+
+def _sent(message: object) -> object:
+    return pickle.loads(pickle.dumps(message))  # noqa: S301 - what was packed just now
+
+
+@pytest.mark.parametrize("with_facts", [False, True])
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"sql": ERASES},
+        {"sql": f"MERGE INTO delta.`{LAKE}` t USING s ON t.id = s.id WHEN MATCHED THEN DELETE"},
+        {
+            "sql": f"INSERT INTO delta.`{LAKE}` VALUES (1, :day)",
+            "parameters": {"day": {"date": "2026-11-28"}},
+        },
+        {"sql": f"DELETE FROM delta.`{LAKE}` WHERE id = rand()"},
+        {"write": {"table": {"path": LAKE}, "mode": "Append", "source": {"sql": "SELECT 1 AS id"}}},
+    ],
+)
+def test_the_answer_is_what_the_operator_would_have_read_itself(spec: Json, *, with_facts: bool) -> None:
+    work = Work(spec, PROFILES, "etl")
+    names = Names() if with_facts else None
+    facts = FACTS if with_facts else {}
+    found = answer(SpecQuestion(spec, PROFILES, "etl", names, facts, facts))
+    itself = work.footprint_with_facts(names, facts, facts) if names is not None else work.footprint_from_spec
+    assert isinstance(found.footprint, JobFootprint)
+    assert found.footprint == itself
+    assert found.footprint.identity == itself.identity
+    assert [one.facts for one in found.footprint.tables] == [one.facts for one in itself.tables]
+    assert found.unrepeatable == work.unrepeatable
+
+
+@pytest.mark.parametrize(
+    "spec", [{"sql": "DELETE FORM t"}, {"sql": 7}, None, {"sql": "SELECT 1", "runtimeRef": "no"}]
+)
+def test_what_is_not_understood_is_answered_with_the_same_words(spec: Json) -> None:
+    with pytest.raises(NotUnderstoodError) as itself:
+        _ = Work(spec, PROFILES, "etl").footprint_from_spec
+    found = answer(SpecQuestion(spec, PROFILES, "etl")).footprint
+    assert isinstance(found, NotUnderstoodError)
+    assert found.problems == itself.value.problems
+
+
+def test_a_question_is_the_same_only_while_the_spec_and_all_that_is_known_are() -> None:
+    names = Names()
+    asked = SpecQuestion({"sql": ERASES}, PROFILES, "etl", names, FACTS, FACTS)
+    assert asked.asks_the_same(
+        SpecQuestion({"sql": ERASES}, PROFILES, "etl", names, dict(FACTS), dict(FACTS))
+    )
+    for other in (
+        SpecQuestion({"sql": "SELECT 1"}, PROFILES, "etl", names, FACTS, FACTS),
+        SpecQuestion({"sql": ERASES}, dict(PROFILES), "etl", names, FACTS, FACTS),
+        SpecQuestion({"sql": ERASES}, PROFILES, "etl", Names(), FACTS, FACTS),
+        SpecQuestion({"sql": ERASES}, PROFILES, "etl", names, {}, FACTS),
+        SpecQuestion({"sql": ERASES}, PROFILES, "etl", names, FACTS, {}),
+        SpecQuestion({"sql": ERASES}, PROFILES, "etl"),
+    ):
+        assert not asked.asks_the_same(other)
+
+
+def test_only_long_specs_are_for_a_process() -> None:
+    assert not takes_long_to_read(None)
+    assert not takes_long_to_read({"sql": "x" * (READ_AT_ONCE - 20)})
+    assert takes_long_to_read({"sql": "x" * READ_AT_ONCE})
