@@ -205,8 +205,9 @@ class Objects:
     def delete_namespace(self) -> None:
         self.server.ask("DELETE", f"/api/v1/namespaces/{self.namespace}")
 
-    def create(self, kind: str, body: Json) -> Json:
-        created = self.server.ask("POST", self._path(kind), body)
+    def create(self, kind: str, body: Json, *, dry_run: bool = False) -> Json:
+        path = self._path(kind) + ("?dryRun=All" if dry_run else "")
+        created = self.server.ask("POST", path, body)
         assert created is not None, f"the API server serves no {kind} in namespace {self.namespace}"
         return created
 

@@ -202,31 +202,35 @@ def test_the_operators_writes_without_an_epoch_are_refused_and_nobody_elses_are_
     spec = {"containers": [{"name": "c", "image": "none"}]}
     pod: Json = {"metadata": {"name": "some", "labels": {names.LABEL_JOB_UID: "some-uid"}}, "spec": spec}
 
-    def answer() -> str:
-        try:
-            own.server.ask("POST", f"/api/v1/namespaces/{own.namespace}/pods?dryRun=All", pod)
-        except RefusedRequestError as error:
-            return str(error)
-        return "it takes it"
+    def creates(kind: str, body: Json) -> Callable[[], object]:
+        return lambda: own.create(kind, body, dry_run=True)
 
-    def refused(words: str, what: str) -> None:
+    def refused(words: str, what: str, writes: Callable[[], object]) -> None:
+        """Waits for the API server, which learns of each policy by itself."""
+
+        def answer() -> str:
+            try:
+                writes()
+            except RefusedRequestError as error:
+                return str(error)
+            return "it takes it"
+
         eventually(lambda: words in answer(), what, seconds=30, show=answer)
 
-    refused("no params found", "a missing parameter refuses the operator's writes")
+    refused("no params found", "a missing parameter refuses the operator's writes", creates("pod", pod))
     cluster.objects.create("pod", {"metadata": {"name": "of-no-job"}, "spec": spec})
     here.objects.create("configmap", {"metadata": {"name": "sluice-epoch"}, "data": {"epoch": "9000"}})
-    refused("has no writer epoch", "the parameter is seen")
-    with pytest.raises(RefusedRequestError, match="has no writer epoch"):
-        own.create("sparkapplication", application("without", None))
-    with pytest.raises(RefusedRequestError, match="has no writer epoch"):
-        own.patch("deltawritejob", "some", {"status": {"reason": "Told"}}, sub="status")
+    without = "has no writer epoch"
+    refused(without, "a pod", creates("pod", pod))
+    refused(without, "an application", creates("sparkapplication", application("without", None)))
+    refused(without, "a job of a policy", creates("deltawritejob", _of_policy("without")))
+    told, old = {"status": {"reason": "Told"}}, {"status": {"writerEpoch": 7}}
+    refused(without, "a status", lambda: own.patch("deltawritejob", "some", told, sub="status"))
     with pytest.raises(RefusedRequestError, match="epoch 7 is over"):
-        own.patch("deltawritejob", "some", {"status": {"writerEpoch": 7}}, sub="status")
-    with pytest.raises(RefusedRequestError, match="has no writer epoch"):
-        own.create("deltawritejob", _of_policy("without"))
+        own.patch("deltawritejob", "some", old, sub="status")
     own.create("configmap", {"metadata": {"name": "sluice-unexplained-leases"}})
 
-    cluster.objects.patch("deltawritejob", "some", {"status": {"reason": "Told"}}, sub="status")
+    cluster.objects.patch("deltawritejob", "some", told, sub="status")
     cluster.objects.create("pod", pod)
     cluster.objects.create("sparkapplication", application("anothers", None))
     held_pod(cluster, "held")
@@ -234,7 +238,7 @@ def test_the_operators_writes_without_an_epoch_are_refused_and_nobody_elses_are_
     cluster.objects.patch("pod", "held-driver", off, content=JSON_PATCH)
     here.objects.patch("configmap", "sluice-epoch", {"data": {"epoch": "x"}})
     pod["metadata"]["annotations"] = {names.ANNOTATION_WRITER_EPOCH: "9999"}
-    refused("resulted in error", "what is no epoch refuses everything")
+    refused("resulted in error", "what is no epoch refuses everything", creates("pod", pod))
 
 
 def test_a_job_runs_to_its_end_under_the_policy(
