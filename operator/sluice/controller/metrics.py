@@ -24,6 +24,7 @@ from sluice.conflicts.lost import EXCEPTIONS
 from sluice.conflicts.rule_ids import RULE_IDS
 from sluice.lifecycle.lease_kinds import Kind
 from sluice.lifecycle.lease_states import State
+from sluice.processes.child import DeathCause
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -232,6 +233,8 @@ class Metrics:
         self._leases: Callable[[], Leases] = dict
         self._work = _Works()
         registry.register(self._work)
+        self._deaths = _Deaths()
+        registry.register(self._deaths)
 
         self._events_dropped = Counter(
             "sluice_events_dropped",
@@ -311,6 +314,10 @@ class Metrics:
         """Registers a counter that is asked at each scrape. It starts again with whoever counts it, such as a new leader."""
         self._work.so_far[work] = so_far
 
+    def count_deaths(self, pool: str, so_far: Callable[[], Mapping[DeathCause, int]]) -> None:
+        """Registers counters of a pool's processes that died, by cause, which are asked at each scrape."""
+        self._deaths.so_far[pool] = so_far
+
     def text(self) -> bytes:
         return generate_latest(self._registry)
 
@@ -324,6 +331,24 @@ class _Works(Collector):
         for work, so_far in self.so_far.items():
             works.add_metric([work.value], so_far())
         yield works
+
+
+class _Deaths(Collector):
+    def __init__(self) -> None:
+        self.so_far: dict[str, Callable[[], Mapping[DeathCause, int]]] = {}
+
+    def collect(self) -> Iterator[Metric]:
+        deaths = CounterMetricFamily(
+            "sluice_process_deaths",
+            "Child processes that died, by what they worked on and the cause.",
+            labels=["pool", "cause"],
+        )
+        for pool, so_far in self.so_far.items():
+            counts = so_far()
+            for cause in DeathCause:
+                if cause is not DeathCause.CLOSED:
+                    deaths.add_metric([pool, cause.value], counts.get(cause, 0))
+        yield deaths
 
 
 class _Now(Collector):

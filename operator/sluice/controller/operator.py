@@ -14,7 +14,6 @@ from sluice.controller.claiming import Claiming
 from sluice.controller.conditions import Conditions
 from sluice.controller.config import OperatorConfig
 from sluice.controller.events import EventWriter
-from sluice.controller.far_looks import FarLooks
 from sluice.controller.health import Health, Pulse, beat_while_turning
 from sluice.controller.http import served
 from sluice.controller.leadership import Leadership
@@ -32,6 +31,7 @@ from sluice.controller.run_commits import RunLogs
 from sluice.controller.spec_reader import LIMITS, SpecReader
 from sluice.controller.stopping import end, heed_signals
 from sluice.controller.surroundings import Refusals, Surroundings
+from sluice.controller.table_processes import TableProcesses
 from sluice.controller.table_reader import TableReader
 from sluice.controller.tally import OF_STREAMS
 from sluice.controller.telling import tell_transitions
@@ -42,8 +42,6 @@ from sluice.kube.watching import Watcher
 from sluice.lifecycle.neighbours import Neighbours
 from sluice.lifecycle.spec_reading import FACTORY
 from sluice.processes.pool import Pool
-from sluice.tables.looking import TableLooks
-from sluice.tables.open_tables import OpenTables
 
 logger = logging.getLogger(__name__)
 
@@ -60,9 +58,9 @@ async def run(config: OperatorConfig) -> None:
     kube = await Kube.connect(asked=asked, pace=Pace(config.api_qps, config.api_burst))
     world = World(config.runtimes, config.engines, config.owners)
     namespaces: tuple[str | None, ...] = config.watch_namespaces or (None,)
-    far = FarLooks(TableLooks().look)
-    looks = PolicyLooks(world, far.look, every=seconds(config.policy_look))
-    tables = TableReader(world, OpenTables().facts, told=looks.changed)
+    logs_of_tables = TableProcesses()
+    looks = PolicyLooks(world, logs_of_tables.look, every=seconds(config.policy_look))
+    tables = TableReader(world, logs_of_tables.facts, told=looks.changed)
     spec_processes = Pool("specs", FACTORY, LIMITS, processes=1)
     specs = SpecReader(world, partial(spec_processes.ask, lane=0))
     logs = RunLogs(world.mark)
@@ -82,6 +80,8 @@ async def run(config: OperatorConfig) -> None:
         return surroundings.not_ready() + ([] if refused is None else [refused])
 
     metrics.count(WorkDone.TABLE_READS, lambda: tables.reads)
+    metrics.count_deaths("tables", lambda: logs_of_tables.deaths)
+    metrics.count_deaths("specs", lambda: spec_processes.deaths)
     metrics.tell_of(partial(_standing, world, leadership, conditions))
     health = Health(
         asks_the_lease=partial(conditions.is_well, OperatorConditionType.API_SERVER_REACHABLE),
@@ -141,7 +141,7 @@ async def run(config: OperatorConfig) -> None:
         await leadership.release()
         await events.finish()
         await leadership.close()
-        for readers in (logs, specs, spec_processes, tables, looks, far):
+        for readers in (logs, specs, spec_processes, tables, looks, logs_of_tables):
             readers.close()
         await redis.aclose()
         await kube.close()

@@ -49,6 +49,15 @@ class Limits:
         signal.alarm(math.ceil(self.patience) + _GRACE)
 
 
+def memory_of_container() -> int | None:
+    """How many MiB the processes of this container may take together. None: nothing limits them, or it is not known."""
+    try:
+        limit = Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii").strip()
+    except OSError:
+        return None
+    return int(limit) // MEBIBYTE if limit.isdigit() else None
+
+
 def lift_life() -> None:
     """Lets the process live while it waits for questions: the end of its input ends it then."""
     signal.alarm(0)

@@ -6,11 +6,13 @@ quarantine: it starts no process for it, and answers at once with what happened,
 """
 
 import logging
+import math
 import threading
+import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sluice.processes.child import Child, Death, DeathCause, DeathError, NoAnswerError
 from sluice.processes.limits import Limits
@@ -30,6 +32,8 @@ class Suspect:
 
     deaths: int
     last: Death
+    at: float
+    """When the last process died, on the monotonic clock."""
 
     @property
     def is_quarantined(self) -> bool:
@@ -41,7 +45,7 @@ class QuarantineError(NoAnswerError):
 
     def __init__(self, suspect: Suspect) -> None:
         super().__init__(suspect.last.why)
-        self.suspect = suspect
+        self.death = suspect.last
 
 
 class Pool:
@@ -55,13 +59,15 @@ class Pool:
         *,
         processes: int,
         environment: Mapping[str, str] | None = None,
+        quarantine_seconds: float = math.inf,
     ) -> None:
         """`factory`: module:function, called in the child, which returns the function that answers. `processes`: there is one
-        more while a question is asked alone."""
+        more while a question is asked alone. `quarantine_seconds`: until a question is forgiven by itself."""
         self._name = name
         self._factory = factory
         self._limits = limits
         self._environment = environment or {}
+        self._quarantine_seconds = quarantine_seconds
         self._lanes = tuple(_Lane(self._start) for _ in range(processes))
         self._alone = _Lane(self._start)
         self._turn = threading.Lock()
@@ -76,7 +82,7 @@ class Pool:
     def ask(self, key: Hashable, question: object, *, lane: int) -> object:
         """`key`: what makes it the same question when it is asked again. Raises NoAnswerError."""
         suspect = self.suspect(key)
-        if suspect is not None and suspect.is_quarantined:
+        if suspect is not None and suspect.is_quarantined and not self._is_over(suspect):
             raise QuarantineError(suspect)
         if suspect is None:
             try:
@@ -97,13 +103,16 @@ class Pool:
         with self._lock:
             suspect = self._suspects.get(key)
             if suspect is not None:
-                self._suspects[key] = Suspect(MOST_DEATHS - 1, suspect.last)
+                self._suspects[key] = replace(suspect, deaths=MOST_DEATHS - 1)
 
     def close(self) -> None:
         """Ends all processes, and all waits for their answers."""
         self._is_closed = True
         for lane in (*self._lanes, self._alone):
             lane.end()
+
+    def _is_over(self, quarantine: Suspect) -> bool:
+        return time.monotonic() - quarantine.at >= self._quarantine_seconds
 
     def _start(self) -> Child:
         if self._is_closed:
@@ -153,7 +162,8 @@ class Pool:
             raise error
         with self._lock:
             before = self._suspects.pop(key, None)
-            self._suspects[key] = Suspect(1 if before is None else before.deaths + 1, error.death)
+            deaths = 1 if before is None else before.deaths + 1
+            self._suspects[key] = Suspect(deaths, error.death, time.monotonic())
             if len(self._suspects) > MOST_SUSPECTS:
                 self._suspects.popitem(last=False)
 

@@ -16,6 +16,7 @@ from sluice.controller.metrics import DecisionOutcome, Metrics, Standing, Winner
 from sluice.lifecycle.lease_kinds import Kind
 from sluice.lifecycle.lease_states import State
 from sluice.lifecycle.status import NEED_A_PERSON
+from sluice.processes.child import DeathCause
 
 OPERATIONS = Path(__file__).parents[3] / "docs" / "operations.md"
 
@@ -40,6 +41,7 @@ def _metrics() -> Metrics:
         )
     )
     metrics.tell_of_leases(lambda: {(Kind.PARTITION, State.RUNNING): 3})
+    metrics.count_deaths("tables", lambda: {DeathCause.MEMORY: 2})
     metrics.turned(0.2)
     metrics.lagged(0.1)
     metrics.decided(DecisionOutcome.GRANTED)
@@ -85,6 +87,7 @@ def test_each_metric_is_documented_with_its_labels_and_nothing_else_is() -> None
         ("sluice_decisions_total", set(DecisionOutcome)),
         ("sluice_stream_pauses_total", {*PauseReason, "ByHand"}),
         ("sluice_work_total", set(WorkDone)),
+        ("sluice_process_deaths_total", {str(cause) for cause in DeathCause} - {"closed"}),
     ],
 )
 def test_each_value_of_a_closed_list_is_documented(metric: str, values: set[str]) -> None:
@@ -99,6 +102,12 @@ def test_work_is_asked_for_at_each_scrape_of_whoever_does_it_now() -> None:
     assert _value(metrics, "sluice_work_total", kind="table_reads") == 3
     metrics.count(WorkDone.TABLE_READS, lambda: 1)
     assert _value(metrics, "sluice_work_total", kind="table_reads") == 1
+
+
+def test_deaths_of_processes_are_told_by_cause_also_before_the_first_one() -> None:
+    metrics = _metrics()
+    assert _value(metrics, "sluice_process_deaths_total", pool="tables", cause="memory") == 2
+    assert _value(metrics, "sluice_process_deaths_total", pool="tables", cause="cpu") == 0
 
 
 def test_how_things_stand_is_asked_at_each_scrape() -> None:

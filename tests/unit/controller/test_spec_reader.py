@@ -149,7 +149,7 @@ async def test_a_spec_that_costs_the_process_its_life_is_asked_again_and_refused
 ) -> None:
     monkeypatch.setattr("sluice.controller.spec_reader.ASK_AGAIN", 0.01)
     uid = arrives(world, "a")
-    process.fails = [DeathError(OUT_OF_MEMORY), QuarantineError(Suspect(2, OUT_OF_MEMORY))]
+    process.fails = [DeathError(OUT_OF_MEMORY), QuarantineError(Suspect(2, OUT_OF_MEMORY, at=0.0))]
     job = await has_read(specs, world, uid)
     with pytest.raises(
         NotUnderstoodError, match=r"its reader needed more than 256 MiB .* write it as several jobs"

@@ -1,6 +1,7 @@
 """A pool's processes answer within limits, and when one dies only the question that cost its life fails."""
 
 import logging
+import math
 import os
 import signal
 import subprocess
@@ -29,8 +30,20 @@ Start = Callable[..., Pool]
 def start() -> Iterator[Start]:
     pools: list[Pool] = []
 
-    def started(limits: Limits = LIMITS, *, factory: str = TOY, processes: int = 1) -> Pool:
-        pools.append(Pool("toys", factory, limits, processes=processes, environment=PATH | {"TOY": "set"}))
+    def started(
+        limits: Limits = LIMITS, *, factory: str = TOY, processes: int = 1, quarantine: float = math.inf
+    ) -> Pool:
+        environment = PATH | {"TOY": "set"}
+        pools.append(
+            Pool(
+                "toys",
+                factory,
+                limits,
+                processes=processes,
+                environment=environment,
+                quarantine_seconds=quarantine,
+            )
+        )
         return pools[-1]
 
     yield started
@@ -217,6 +230,16 @@ def test_a_question_that_cost_two_processes_is_in_quarantine_until_it_is_forgive
     assert ask(pool, "grows", 1, key="large") == 1 << 20
     assert pool.suspect("large") is None
     assert pool.deaths.total() == 3
+
+
+def test_a_quarantine_ends_by_itself_where_it_has_an_end(start: Start) -> None:
+    pool = start(quarantine=0.0)
+    with pytest.raises(DeathError):
+        ask(pool, "grows", 1024, key="large")
+    with pytest.raises(DeathError):
+        ask(pool, "grows", 1024, key="large")
+    assert pool.deaths.total() == 3
+    assert ask(pool, "grows", 1, key="large") == 1 << 20
 
 
 def test_a_question_that_finds_its_process_filled_by_others_is_not_guilty(start: Start) -> None:

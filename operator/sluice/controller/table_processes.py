@@ -1,0 +1,121 @@
+"""Has tables' logs read by child processes with limits, so that no log takes the operator's memory, time or threads.
+
+Facts for jobs have one process, and looks for policies another one: while delta-rs asks a store about a single file for a look, it
+holds the interpreter's lock, and nothing else in that process goes on until the store has answered.
+"""
+
+import threading
+from collections import Counter, OrderedDict
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Final
+
+from sluice.processes.child import DeathCause, DeathError, NoAnswerError
+from sluice.processes.limits import Limits, memory_of_container
+from sluice.processes.pool import Pool, QuarantineError
+from sluice.tables import TableFacts, TableKey, unread
+from sluice.tables.address import cannot_be_read
+from sluice.tables.look import Look, TableState
+from sluice.tables.table_answers import MOST_TABLES, TableAnswer, TableQuestion, TableQuestionKind
+
+MEMORY_MIB = 288
+"""Of one process, where nothing says how much memory the operator's container may take. While a process reads small tables it has
+100 MiB and another 80 MiB of stacks that it hardly uses. Each file of a table takes 1 KiB more."""
+MEMORY_SHARE = 9 / 32
+"""The part of the container's memory that one process may take. There are up to three, which touch no more than three quarters of
+that, and the operator."""
+READ_AGAIN_SECONDS = 600.0
+"""The pause before a table is read again whose log has cost two processes their lives."""
+
+_FACTORY = "sluice.tables.table_answers:answers"
+_ENVIRONMENT = {"MALLOC_ARENA_MAX": "2", "RUST_MIN_STACK": str(512 * 1024), "TOKIO_WORKER_THREADS": "2"}
+"""Few arenas of the allocator and small stacks: the limit counts also what is not used of them."""
+_LANES: Final = {TableQuestionKind.FACTS: 0, TableQuestionKind.LOOK: 1}
+_TOO_LARGE = "run OPTIMIZE and write a checkpoint, so that the log names fewer files, or raise the operator's memory limit"
+
+
+def limits_in(container_mib: int | None) -> Limits:
+    """The limits of each process in a container of so much memory; None: it has no limit."""
+    memory = MEMORY_MIB if container_mib is None else int(container_mib * MEMORY_SHARE)
+    return Limits(memory, cpu_seconds=30, patience=45.0, answer_mib=8, threads=64, stack_mib=1)
+
+
+@dataclass(frozen=True)
+class _Known:
+    mark: str
+    found: TableFacts | Look
+
+
+class TableProcesses:
+    """May be called from many threads. A read waits for its table's store, but no longer than a question's patience."""
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self._pool = Pool(
+            "tables",
+            _FACTORY,
+            limits or limits_in(memory_of_container()),
+            processes=len(_LANES),
+            environment=_ENVIRONMENT,
+            quarantine_seconds=READ_AGAIN_SECONDS,
+        )
+        self._known: dict[TableQuestionKind, OrderedDict[TableKey, _Known]] = {
+            kind: OrderedDict() for kind in TableQuestionKind
+        }
+        self._lock = threading.Lock()
+
+    @property
+    def deaths(self) -> Counter[DeathCause]:
+        """Processes that died since the beginning."""
+        return self._pool.deaths
+
+    def facts(self, key: TableKey) -> TableFacts:
+        """The very same object as long as nothing in it changes, so that holders needn't compare each fact."""
+        try:
+            found = self._read(TableQuestionKind.FACTS, key)
+        except NoAnswerError as error:
+            return unread(_why(key, error))
+        assert isinstance(found, TableFacts)  # noqa: S101 - the other end is ours
+        return found
+
+    def look(self, key: TableKey) -> Look:
+        begun = datetime.now(UTC)
+        try:
+            found = self._read(TableQuestionKind.LOOK, key)
+        except NoAnswerError as error:
+            why = _why(key, error)
+            return Look(begun, TableState(unread=why), unread(why))
+        assert isinstance(found, Look)  # noqa: S101 - the other end is ours
+        return found
+
+    def close(self) -> None:
+        self._pool.close()
+
+    def _read(self, kind: TableQuestionKind, key: TableKey) -> TableFacts | Look:
+        with self._lock:
+            known = self._known[kind].get(key)
+        question = TableQuestion(kind, key, None if known is None else known.mark)
+        answer = self._pool.ask((kind, key), question, lane=_LANES[kind])
+        assert isinstance(answer, TableAnswer)  # noqa: S101 - the other end is ours
+        found = _found(answer, known)
+        with self._lock:
+            answers = self._known[kind]
+            answers[key] = _Known(answer.mark, found)
+            answers.move_to_end(key)
+            if len(answers) > MOST_TABLES:
+                answers.popitem(last=False)
+        return found
+
+
+def _found(answer: TableAnswer, known: _Known | None) -> TableFacts | Look:
+    if answer.found is None:
+        assert known is not None  # noqa: S101 - the other end has its mark
+        return known.found if isinstance(known.found, TableFacts) else replace(known.found, at=answer.at)
+    # Another process, or one that opened the table anew, may say the same.
+    is_same = known is not None and isinstance(answer.found, TableFacts) and answer.found == known.found
+    return known.found if known is not None and is_same else answer.found
+
+
+def _why(key: TableKey, error: NoAnswerError) -> str:
+    death = error.death if isinstance(error, DeathError | QuarantineError) else None
+    is_too_large = death is not None and death.cause in (DeathCause.MEMORY, DeathCause.CPU)
+    return cannot_be_read(key, f"its reader {error}{f': {_TOO_LARGE}' if is_too_large else ''}")

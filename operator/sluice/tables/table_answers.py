@@ -1,0 +1,97 @@
+"""Answers questions about tables from their logs, in a process of its own: `sluice.processes.program` calls `answers`.
+
+An answer that says the same as the last one is sent as its mark alone, because a table may have many files.
+"""
+
+import threading
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from enum import StrEnum
+from itertools import count
+from typing import cast
+
+from sluice.tables.facts import TableFacts
+from sluice.tables.identity import TableKey
+from sluice.tables.look import Look
+from sluice.tables.looking import TableLooks
+from sluice.tables.open_tables import OpenTables
+
+MOST_TABLES = 2000
+"""Tables of each kind of question whose last answer is known, at both ends."""
+
+
+class TableQuestionKind(StrEnum):
+    FACTS = "facts"
+    """What decides conflicts, for jobs."""
+    LOOK = "look"
+    """All that policies are compared with."""
+
+
+@dataclass(frozen=True)
+class TableQuestion:
+    kind: TableQuestionKind
+    key: TableKey
+    known: str | None
+    """The mark of the last answer, if the process that asks still has it."""
+
+
+@dataclass(frozen=True)
+class TableAnswer:
+    mark: str
+    """The same as long as the answer says the same."""
+    at: datetime
+    """When the read began."""
+    found: TableFacts | Look | None
+    """None: what the answer with this mark said."""
+
+
+@dataclass(frozen=True)
+class _Last:
+    mark: str
+    found: TableFacts | Look
+
+
+class TableAnswers:
+    """May be called from many threads."""
+
+    def __init__(self, facts: Callable[[TableKey], TableFacts], look: Callable[[TableKey], Look]) -> None:
+        self._read: dict[TableQuestionKind, Callable[[TableKey], TableFacts | Look]] = {
+            TableQuestionKind.FACTS: facts,
+            TableQuestionKind.LOOK: look,
+        }
+        self._last: dict[TableQuestionKind, OrderedDict[TableKey, _Last]] = {
+            kind: OrderedDict() for kind in TableQuestionKind
+        }
+        self._process = uuid.uuid4().hex
+        self._number = count()
+        self._lock = threading.Lock()
+
+    def __call__(self, question: TableQuestion) -> TableAnswer:
+        begun = datetime.now(UTC)
+        found = self._read[question.kind](question.key)
+        lasts = self._last[question.kind]
+        with self._lock:
+            last = lasts.pop(question.key, None)
+            is_same = last is not None and _says_the_same(found, last.found)
+            mark = last.mark if last is not None and is_same else f"{self._process}-{next(self._number)}"
+            lasts[question.key] = _Last(mark, found)
+            if len(lasts) > MOST_TABLES:
+                lasts.popitem(last=False)
+        at = found.at if isinstance(found, Look) else begun
+        return TableAnswer(mark, at, None if is_same and question.known == mark else found)
+
+
+def _says_the_same(one: TableFacts | Look, other: TableFacts | Look) -> bool:
+    if not (isinstance(one, Look) and isinstance(other, Look)):
+        return one == other
+    # Without looking into them: there may be many files, and what did not change is the very same object.
+    names = (field.name for field in fields(Look) if field.name != "at")
+    return all(getattr(one, name) is getattr(other, name) for name in names)
+
+
+def answers() -> Callable[[object], object]:
+    answer = TableAnswers(OpenTables().facts, TableLooks().look)
+    return lambda question: answer(cast("TableQuestion", question))

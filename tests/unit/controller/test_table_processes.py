@@ -1,0 +1,158 @@
+"""Tables' logs are read by child processes, so that no log takes the operator's memory or keeps it from other tables."""
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import psutil
+import pytest
+import yaml
+
+from sluice.controller.table_processes import TableProcesses, limits_in
+from sluice.processes.child import DeathCause
+from sluice.processes.limits import Limits
+from sluice.tables import TableFacts, TableKey, key_of_name, key_of_path
+from sluice.tables.look import Look
+from sluice.tables.looking import TableLooks
+from sluice.tables.open_tables import OpenTables
+from unit.tables.hostile_logs import equal_rows_in_checkpoint, large_line_in_commit
+from unit.tables.lake import column, commit, metadata, orders
+
+LIMITS = Limits(memory_mib=192, cpu_seconds=60, patience=120, answer_mib=8, threads=16, stack_mib=1)
+MOST_MEMORY = 50 << 20
+"""Bytes that a hostile log may cost the process that has it read."""
+VALUES = Path(__file__).parents[3] / "charts/sluice/values.yaml"
+OPERATOR_MIB = 302
+"""The operator's own memory beside 10,000 waiting and as many finished jobs: docs/testing.md."""
+STACKS = 0.2
+"""The part of a process's limit that it never touched in measurements."""
+
+
+@pytest.fixture
+def reads() -> Iterator[TableProcesses]:
+    processes = TableProcesses(LIMITS)
+    yield processes
+    processes.close()
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> TableKey:
+    orders(tmp_path / "t")
+    return key_of_path(str(tmp_path / "t"))
+
+
+def children() -> set[int]:
+    return {child.pid for child in psutil.Process().children()}
+
+
+def own_memory() -> int:
+    return int(psutil.Process().memory_info().rss)
+
+
+def test_facts_are_those_of_the_log_and_the_same_object_until_the_log_changes(
+    reads: TableProcesses, key: TableKey, tmp_path: Path
+) -> None:
+    first = reads.facts(key)
+    assert first == OpenTables().facts(key)
+    assert reads.facts(key) is first
+    commit(tmp_path / "t", 1)
+    assert reads.facts(key) is first, "a commit that changes no fact"
+    commit(tmp_path / "t", 2, metadata(column("id", "long")))
+    assert [one.name for one in reads.facts(key).columns.columns] == ["id"]
+
+
+def test_facts_are_the_same_object_when_another_process_reads_them(
+    reads: TableProcesses, key: TableKey
+) -> None:
+    before = children()
+    first = reads.facts(key)
+    (child,) = children() - before
+    os.kill(child, signal.SIGKILL)
+    assert reads.facts(key) is first
+    assert reads.deaths == {DeathCause.OTHER: 1}
+
+
+def test_a_look_is_that_of_the_log_and_what_did_not_change_is_the_same(
+    reads: TableProcesses, key: TableKey, tmp_path: Path
+) -> None:
+    first = reads.look(key)
+    assert (first.state, first.files) == ((there := TableLooks().look(key)).state, there.files)
+    again = reads.look(key)
+    assert again.at > first.at
+    assert (again.state, again.files, again.history) == (first.state, first.files, first.history)
+    assert again.files is first.files
+    commit(tmp_path / "t", 1)
+    assert reads.look(key).state.version == 1
+
+
+def test_facts_and_looks_have_a_process_each(reads: TableProcesses, key: TableKey) -> None:
+    before = children()
+    reads.facts(key)
+    assert len(children() - before) == 1
+    reads.look(key)
+    assert len(children() - before) == 2
+
+
+@pytest.mark.parametrize("where", ["none", "broken"])
+def test_what_cannot_be_read_is_told_as_without_a_process(
+    reads: TableProcesses, tmp_path: Path, where: str
+) -> None:
+    commit(tmp_path / "broken", 0)
+    key = key_of_path(str(tmp_path / where))
+    assert reads.facts(key) == OpenTables().facts(key)
+    assert reads.look(key).state == TableLooks().look(key).state
+    name = key_of_name("sales.orders")
+    assert reads.facts(name) == OpenTables().facts(name)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        pytest.param(lambda path: equal_rows_in_checkpoint(path, 4_000_000), id="checkpoint"),
+        pytest.param(lambda path: large_line_in_commit(path, 100), id="commit"),
+    ],
+)
+def test_a_log_that_takes_too_much_memory_counts_as_unread_and_others_are_read_meanwhile(
+    reads: TableProcesses, key: TableKey, tmp_path: Path, write: Callable[[Path], None]
+) -> None:
+    write(tmp_path / "hostile")
+    hostile = key_of_path(str(tmp_path / "hostile"))
+    assert reads.facts(key).unread is None
+    at_first = own_memory()
+    with ThreadPoolExecutor(2) as beside:
+        reading: tuple[Callable[[TableKey], TableFacts | Look], ...] = (reads.facts, reads.look)
+        answers = [beside.submit(read, hostile) for read in reading]
+        served = 0
+        while not all(answer.done() for answer in answers):
+            assert reads.facts(key).unread is None
+            served += 1
+            assert own_memory() - at_first < MOST_MEMORY
+        facts, look = (answer.result() for answer in answers)
+    assert served > 10
+    assert isinstance(facts, TableFacts)
+    assert isinstance(look, Look)
+    expected = (
+        f"the log of {hostile} cannot be read: its reader needed more than 192 MiB of memory: run OPTIMIZE and write a "
+        "checkpoint, so that the log names fewer files, or raise the operator's memory limit"
+    )
+    assert (facts.unread, look.state.unread, look.facts.unread) == (expected,) * 3
+
+    deaths, processes = reads.deaths.copy(), children()
+    assert set(deaths) == {DeathCause.MEMORY}
+    for _ in range(3):
+        assert reads.facts(hostile).unread == expected
+        assert reads.look(hostile).state.unread == expected
+    assert reads.deaths == deaths, "it costs no process any more"
+    assert children() <= processes
+    assert reads.facts(key).unread is None
+
+
+def test_all_processes_at_their_limits_and_the_operator_fit_into_the_charts_limit() -> None:
+    chart = yaml.safe_load(VALUES.read_text(encoding="utf-8"))
+    assert chart["operator"]["resources"]["limits"]["memory"] == "1Gi"
+    each = limits_in(1024).memory_mib
+    assert OPERATOR_MIB + 3 * each * (1 - STACKS) <= 1024
+    assert limits_in(None).memory_mib == each
+    assert limits_in(4096).memory_mib == 4 * each
