@@ -314,9 +314,9 @@ class Metrics:
         """Registers a counter that is asked at each scrape. It starts again with whoever counts it, such as a new leader."""
         self._work.so_far[work] = so_far
 
-    def count_deaths(self, pool: str, so_far: Callable[[], Mapping[DeathCause, int]]) -> None:
-        """Registers counters of a pool's processes that died, by cause, which are asked at each scrape."""
-        self._deaths.so_far[pool] = so_far
+    def count_deaths(self, **pools: Callable[[], Mapping[DeathCause, int]]) -> None:
+        """Registers counters of each pool's processes that died, by cause, which are asked at each scrape."""
+        self._deaths.so_far.update(pools)
 
     def text(self) -> bytes:
         return generate_latest(self._registry)

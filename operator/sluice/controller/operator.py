@@ -28,7 +28,7 @@ from sluice.controller.policies_at_work import Work, at_work
 from sluice.controller.policy_looks import PolicyLooks
 from sluice.controller.redis_client import connected
 from sluice.controller.run_commits import RunLogs
-from sluice.controller.spec_reader import LIMITS, SpecReader
+from sluice.controller.spec_reader import SpecReader
 from sluice.controller.stopping import end, heed_signals
 from sluice.controller.surroundings import Refusals, Surroundings
 from sluice.controller.table_processes import TableProcesses
@@ -40,8 +40,6 @@ from sluice.kube.client import Kube
 from sluice.kube.pace import Pace
 from sluice.kube.watching import Watcher
 from sluice.lifecycle.neighbours import Neighbours
-from sluice.lifecycle.spec_reading import FACTORY
-from sluice.processes.pool import Pool
 
 logger = logging.getLogger(__name__)
 
@@ -61,8 +59,7 @@ async def run(config: OperatorConfig) -> None:
     logs_of_tables = TableProcesses()
     looks = PolicyLooks(world, logs_of_tables.look, every=seconds(config.policy_look))
     tables = TableReader(world, logs_of_tables.facts, told=looks.changed)
-    spec_processes = Pool("specs", FACTORY, LIMITS, processes=1)
-    specs = SpecReader(world, partial(spec_processes.ask, lane=0))
+    specs = SpecReader(world)
     logs = RunLogs(world.mark)
     conditions = Conditions()
     leadership = await LeadershipBeside.connect(conditions, config, partial(Kube.connect, asked=asked))
@@ -80,8 +77,7 @@ async def run(config: OperatorConfig) -> None:
         return surroundings.not_ready() + ([] if refused is None else [refused])
 
     metrics.count(WorkDone.TABLE_READS, lambda: tables.reads)
-    metrics.count_deaths("tables", lambda: logs_of_tables.deaths)
-    metrics.count_deaths("specs", lambda: spec_processes.deaths)
+    metrics.count_deaths(tables=lambda: logs_of_tables.deaths, specs=lambda: specs.deaths)
     metrics.tell_of(partial(_standing, world, leadership, conditions))
     health = Health(
         asks_the_lease=partial(conditions.is_well, OperatorConditionType.API_SERVER_REACHABLE),
@@ -141,7 +137,7 @@ async def run(config: OperatorConfig) -> None:
         await leadership.release()
         await events.finish()
         await leadership.close()
-        for readers in (logs, specs, spec_processes, tables, looks, logs_of_tables):
+        for readers in (logs, specs, tables, looks, logs_of_tables):
             readers.close()
         await redis.aclose()
         await kube.close()

@@ -2,17 +2,17 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Hashable
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 from sluice.controller.turns import Turns
 from sluice.controller.world import World
 from sluice.footprint import NotUnderstoodError
 from sluice.lifecycle.job import JobView
-from sluice.lifecycle.spec_reading import SpecAnswer, SpecQuestion
+from sluice.lifecycle.spec_reading import FACTORY, SpecAnswer, SpecQuestion
 from sluice.processes.child import DeathCause, DeathError, NoAnswerError
 from sluice.processes.limits import Limits
-from sluice.processes.pool import QuarantineError
+from sluice.processes.pool import Pool, QuarantineError
 
 logger = logging.getLogger(__name__)
 
@@ -21,13 +21,11 @@ ASK_AGAIN = 1.0
 """Seconds until a question is asked again whose process ended."""
 _SPLIT = "write it as several jobs, or with fewer statements, values and conditions"
 
-Ask = Callable[[Hashable, object], object]
-
 
 class SpecReader:
-    def __init__(self, world: World, ask: Ask) -> None:
+    def __init__(self, world: World, pool: Pool | None = None) -> None:
         self._world = world
-        self._ask = ask
+        self._pool = pool or Pool("specs", FACTORY, LIMITS, processes=1)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="specs")
         self._turns = Turns()
         self._asked: dict[str, SpecQuestion] = {}
@@ -38,6 +36,12 @@ class SpecReader:
         if self._reading is not None:
             self._reading.cancel()
         self._thread.shutdown(wait=False, cancel_futures=True)
+        self._pool.close()
+
+    @property
+    def deaths(self) -> Counter[DeathCause]:
+        """Processes that died since the beginning."""
+        return self._pool.deaths
 
     def has_read(self, job: JobView) -> bool:
         """Whether all that is to be read of the job's spec was read. If not, the job is marked when it is."""
@@ -85,6 +89,6 @@ class SpecReader:
             return SpecAnswer(NotUnderstoodError(f"the spec cannot be read: the operator {error}"))
 
     def _asks(self, question: SpecQuestion) -> SpecAnswer:
-        answer = self._ask(question.key, question)
+        answer = self._pool.ask(question.key, question, lane=0)
         assert isinstance(answer, SpecAnswer)  # noqa: S101 - the other end is ours
         return answer

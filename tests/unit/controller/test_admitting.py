@@ -125,6 +125,7 @@ class Clock:
 
 def admitting(refuses: dict[str, Exception]) -> tuple[Leases, Admitting]:
     world, read = World({"default": RuntimeProfile(spark_version="4.2.0")}), reader()
+    pool: Any = SimpleNamespace(ask=lambda _, question, **__: read(question))
     for name in ("a", "b"):
         world.job_seen(job_body(name, sql=f"INSERT INTO delta.`/lake/{name}` VALUES (1)"))
 
@@ -154,7 +155,7 @@ def admitting(refuses: dict[str, Exception]) -> tuple[Leases, Admitting]:
         workers=workers,
         statuses=statuses,
         events=no,
-        specs=SpecReader(world, lambda _, question: read(question)),
+        specs=SpecReader(world, pool),
         tables=tables,
         conditions=Conditions(),
         metrics=(metrics := Metrics()),

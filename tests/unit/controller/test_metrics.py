@@ -41,7 +41,7 @@ def _metrics() -> Metrics:
         )
     )
     metrics.tell_of_leases(lambda: {(Kind.PARTITION, State.RUNNING): 3})
-    metrics.count_deaths("tables", lambda: {DeathCause.MEMORY: 2})
+    metrics.count_deaths(tables=lambda: {DeathCause.MEMORY: 2})
     metrics.turned(0.2)
     metrics.lagged(0.1)
     metrics.decided(DecisionOutcome.GRANTED)

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable, Hashable, Iterator
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,6 @@ from unit.controller.bodies import job_body
 ANSWERS_WITHIN = 60.0
 LONG = "/* " + "x" * READ_AT_ONCE + " */"
 OUT_OF_MEMORY = Death(DeathCause.MEMORY, "needed more than 256 MiB of memory")
-Ask = Callable[[Hashable, object], object]
 
 
 class Process:
@@ -34,9 +34,11 @@ class Process:
         self.may_read.set()
         self._read = reader()
 
-    def ask(self, key: Hashable, question: object) -> object:
+    def close(self) -> None: ...
+
+    def ask(self, key: Hashable, question: object, *, lane: int) -> object:
         assert isinstance(question, SpecQuestion)
-        assert key == question.key
+        assert (key, lane) == (question.key, 0)
         self.questions.append(question)
         assert self.may_read.wait(ANSWERS_WITHIN)
         if self.fails:
@@ -56,7 +58,8 @@ def world() -> World:
 
 @pytest.fixture
 def specs(world: World, process: Process) -> Iterator[SpecReader]:
-    found = SpecReader(world, process.ask)
+    pool: Any = process
+    found = SpecReader(world, pool)
     yield found
     found.close()
 
