@@ -241,9 +241,16 @@ def _streaming_reads(loser: JobFootprint, winner: JobFootprint) -> Iterator[Foun
 
 def _changed_sources(loser: JobFootprint, winner: JobFootprint) -> Iterator[Found]:
     """The first race in which one changes the columns that tell where rows of the other land: all are as bad."""
+    told = dict.fromkeys(key for mine in loser.tables for key in mine.told_by)
+    if not told:
+        return
     changing = [theirs for theirs in winner.kinds if theirs.may_change_table]
+    looks, stands = (
+        frozenset().union(*places) for places in zip(*(one.table.seen for one in changing), strict=True)
+    )
+    near = {key for key in told if not (key.seen[0].isdisjoint(stands) and key.seen[1].isdisjoint(looks))}
     for mine in loser.tables:
-        for theirs in changing if mine.told_by else ():
+        for theirs in () if near.isdisjoint(mine.told_by) else changing:
             race = Race(mine, theirs, loser, winner, theirs.table, on_one_table=True)
             verdict = changed_source.verdict(race)
             if verdict is not None:

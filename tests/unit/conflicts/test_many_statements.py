@@ -374,6 +374,21 @@ def test_more_kinds_on_one_table_than_can_be_compared_wait_for_each_other() -> N
     assert worst_for(one, one) == (key_of_path(PATH), races.NOT_COMPARED)
 
 
+def test_sources_of_many_statements_are_looked_up_among_many_changed_tables() -> None:
+    def on(place: str, kind: TableFootprint) -> JobFootprint:
+        tables = [key_of_path(f"s3://lake/{place}/{number}") for number in range(1_000)]
+        if kind.may_change_table:
+            return JobFootprint(tuple(replace(kind, table=table) for table in tables), oss("4.4.0"))
+        return JobFootprint(tuple(replace(kind, told_by=(table,)) for table in tables), oss("4.4.0"))
+
+    append = replace(read(f"INSERT INTO {T} VALUES (1, 'v', 1, 'eu')"), reads=NOTHING)
+    alter = replace(append, operation=Operation.ALTER, metadata=Metadata.CHANGES)
+    begun = process_time()
+    assert pair_of(on("sources", append), on("others", alter)).together
+    assert pair_of(on("sources", append), on("sources", alter)).first_loses.rule == "changed-source"
+    assert process_time() - begun < 2
+
+
 def test_fifteen_hundred_statements_each_take_no_second() -> None:
     """They took minutes, of which nothing else in the operator had any."""
     first, second = pairs("the last ones meet", 1_500)
