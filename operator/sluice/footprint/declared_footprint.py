@@ -11,6 +11,7 @@ from sluice.footprint.operations import (
     REPLACES,
     TRIES_ONCE,
 )
+from sluice.footprint.regions import because
 from sluice.footprint.sql.advice import TOLD_APART_BY_PARTITIONS
 from sluice.footprint.sql.naming import key_of
 from sluice.footprint.sql.reading import Reading, Surroundings
@@ -18,6 +19,7 @@ from sluice.footprint.sql.statement import Statement
 from sluice.footprint.statements.insert import CLUSTERING, adds_identity
 from sluice.footprint.statements.maintenance import table_retention, vacuumed
 from sluice.predicates import Region
+from sluice.predicates.limits import MAX_DECLARED
 from sluice.tables import key_of_path
 
 _METADATA = {
@@ -97,6 +99,10 @@ def _region(reading: Reading, text: str | None, absent: Region) -> Region:
     plain = text.strip().lower()
     if plain in ("true", "false"):
         return EVERYTHING if plain == "true" else NOTHING
+    if not reading.around.allowance.take_declared(len(text)):
+        return because(
+            EVERYTHING, f"the conditions of spec.footprint have more than {MAX_DECLARED} characters"
+        )
     return reading.recorded(reading.predicate(text))
 
 

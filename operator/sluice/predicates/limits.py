@@ -34,6 +34,8 @@ MAX_SETTINGS = 256
 MAX_PROMISED = 100_000
 """Statements times the values that `spec.writes` lists. A job with more is refused."""
 
+MAX_DECLARED = 60_000
+"""Characters of all conditions in `spec.footprint`. Further ones count as all of their table."""
 MAX_CONF = 1_000
 """Settings in `sparkConf`, and in `hadoopConf`, of an application's template. A job with more is refused."""
 

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from sluice.footprint.queries import cells, outputs, rows
 from sluice.footprint.queries.cells import Cell
-from sluice.footprint.sql import selected, settings
+from sluice.footprint.sql import common_tables, settings
 from sluice.footprint.sql.known import Version
 from sluice.footprint.sql.reading import Reading, partitions
 from sluice.footprint.sql.settings import Settings
@@ -77,12 +77,11 @@ def quoted_names_are_unseen(reader: Reader) -> None:
 def common_tables_see_all(reader: Reader) -> None:
     """A common table sees those before it alone: another of that name is a view or a table."""
 
-    def all_of_them(outer: exp.Expr, _: exp.Expr) -> Iterator[exp.CTE]:
-        with_ = outer if isinstance(outer, exp.With) else outer.args.get("with_")
-        if isinstance(with_, exp.With):
-            yield from with_.expressions
+    def any_of_them(scope: common_tables._Scope, name: str, *, case_sensitive: bool) -> exp.CTE | None:
+        named = scope.with_.exact if case_sensitive else scope.with_.folded
+        return scope.with_.node.expressions[named[name]] if name in named else None
 
-    reader.setattr(selected, "_visible", all_of_them)
+    reader.setattr(common_tables._Scope, "find", any_of_them)
 
 
 def floats_are_exact(reader: Reader) -> None:

@@ -176,6 +176,20 @@ def test_a_merge_of_many_clauses_may_touch_all_of_its_table() -> None:
     assert found.widened == ("the MERGE has more than 64 clauses",)
 
 
+def test_declared_conditions_beyond_what_is_read_count_as_all_of_their_table() -> None:
+    reads = " OR ".join(f"id = {k}" for k in range(300))
+    declared = {
+        "table": {"path": "s3://lake/t"},
+        "operation": "Delete",
+        "reads": f"d = DATE '2026-11-19' AND ({reads})",
+    }
+    spec = DeltaWriteJobSpec.model_validate({"sql": f"DELETE FROM {T}", "footprint": [declared] * 32})
+    found = footprint_of(spec, {}, facts={key_of_path("s3://lake/t"): FACTS}).tables
+    assert found[0].reads_text == "d = DATE '2026-11-19'"
+    assert found[-1].reads.is_everything
+    assert found[-1].widened == ("the conditions of spec.footprint have more than 60000 characters",)
+
+
 def test_views_that_are_selected_from_again_and_again_may_at_last_be_any_table() -> None:
     view = f"CREATE TEMP VIEW v AS SELECT {', '.join(['abs(id)'] * 500)}, id, d FROM {S}"
     found = footprint(f"{view}; " + f"INSERT INTO {T} SELECT id, d FROM v;" * 200).tables

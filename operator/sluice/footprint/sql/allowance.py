@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sluice.predicates.limits import MAX_CELLS, MAX_SEEN_THROUGH_VIEWS, MAX_VIEWS_UPON
+from sluice.predicates.limits import MAX_CELLS, MAX_DECLARED, MAX_SEEN_THROUGH_VIEWS, MAX_VIEWS_UPON
 
 
 @dataclass
@@ -13,6 +13,7 @@ class Allowance:
     seen_through_views: int = MAX_SEEN_THROUGH_VIEWS
 
     views_upon: int = MAX_VIEWS_UPON
+    declared: int = MAX_DECLARED
 
     def take_cells(self, count: int) -> bool:
         self.cells -= count
@@ -25,3 +26,7 @@ class Allowance:
     def take_views_upon(self, count: int) -> bool:
         self.views_upon -= count
         return self.views_upon >= 0
+
+    def take_declared(self, characters: int) -> bool:
+        self.declared -= characters
+        return self.declared >= 0
