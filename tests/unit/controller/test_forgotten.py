@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from sluice.controller.loop import Loop
+from sluice.controller.metrics import Metrics
 from sluice.controller.timers import Timers
 from sluice.controller.turns import Turns
 from sluice.controller.workers import Workers
@@ -83,7 +84,7 @@ async def test_no_driver_is_ended_because_its_job_is_not_listed_again_yet() -> N
             serves_all=True,
         ),
         conditions=no(holds=lambda _: None),
-        metrics=no(lagged=lambda _: None, turned=lambda _: None),
+        metrics=Metrics(),
         pulse=no(beat=lambda: None, rest=lambda: None),
         timers=Timers(),
         workers=workers,
