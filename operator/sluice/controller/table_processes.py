@@ -18,18 +18,24 @@ from sluice.tables.address import cannot_be_read
 from sluice.tables.look import Look, TableState
 from sluice.tables.table_answers import MOST_TABLES, TableAnswer, TableQuestion, TableQuestionKind
 
-MEMORY_MIB = 288
-"""Of one process, where nothing says how much memory the operator's container may take. While a process reads small tables it has
-100 MiB and another 80 MiB of stacks that it hardly uses. Each file of a table takes 1 KiB more."""
-MEMORY_SHARE = 9 / 32
-"""The part of the container's memory that one process may take. There are up to three, which touch no more than three quarters of
-that, and the operator."""
+MEMORY_MIB = 224
+"""Of one process, where nothing says how much memory the operator's container may take. A process that reads small tables takes
+70 MiB, and 140 MiB while it reads sixteen at once. Each file of a table takes 0.6 KiB more."""
+MEMORY_SHARE = 7 / 32
+"""The part of the container's memory that one process may take. Up to three of them and the operator fit in."""
 READ_AGAIN_SECONDS = 600.0
 """The pause before a table is read again whose log has cost two processes their lives."""
 
 _FACTORY = "sluice.tables.table_answers:answers"
-_ENVIRONMENT = {"MALLOC_ARENA_MAX": "2", "RUST_MIN_STACK": str(512 * 1024), "TOKIO_WORKER_THREADS": "2"}
-"""Few arenas of the allocator and small stacks: the limit counts also what is not used of them."""
+_ENVIRONMENT = {
+    "MALLOC_ARENA_MAX": "2",
+    "RUST_BACKTRACE": "0",
+    "RUST_MIN_STACK": str(512 * 1024),
+    "TOKIO_WORKER_THREADS": "2",
+    "_RJEM_MALLOC_CONF": "narenas:1,background_thread:false,retain:false",
+}
+"""Allocators that give back what they do not use, and small stacks, because the limit counts both. No backtraces: where memory is
+short, Rust waits for ever for the memory to write one."""
 _LANES: Final = {TableQuestionKind.FACTS: 0, TableQuestionKind.LOOK: 1}
 _TOO_LARGE = "run OPTIMIZE and write a checkpoint, so that the log names fewer files, or raise the operator's memory limit"
 

@@ -44,6 +44,15 @@ class Limits:
         hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
         resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(process_time()) + self.cpu_seconds, hard))
 
+    @property
+    def is_memory_short(self) -> bool:
+        """Whether this process has taken nine tenths of its memory, or cannot even find out."""
+        try:
+            pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5])
+        except MemoryError:
+            return True
+        return pages * resource.getpagesize() > 0.9 * self.memory_mib * MEBIBYTE
+
     def extend_life(self) -> None:
         """Ends the process, whoever holds the interpreter's lock, if its parent is gone and ends it no more."""
         signal.alarm(math.ceil(self.patience) + _GRACE)

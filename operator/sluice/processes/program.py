@@ -25,6 +25,8 @@ Reply = tuple[int, bool, object]
 
 OUT_OF_MEMORY = 77
 """The exit code of a process that could not get the memory for an answer."""
+FAILED = 78
+"""The exit code of a process that failed on its own work."""
 
 
 class Replies:
@@ -51,22 +53,27 @@ class Replies:
     def _reply(self, number: int, question: object) -> None:
         try:
             reply = self._packed_reply(number, question)
+            with self._lock:
+                self._to.write(reply)
+                self._to.flush()
+                self._open -= 1
+                if self._open == 0:
+                    lift_life()
         except MemoryError:
             # Which of the questions takes the memory is not known, and what is left may not even do for a reply.
             os._exit(OUT_OF_MEMORY)
-        with self._lock:
-            self._to.write(reply)
-            self._to.flush()
-            self._open -= 1
-            if self._open == 0:
-                lift_life()
+        except BaseException:  # noqa: BLE001 - a thread that fails must not leave its question open
+            os._exit(OUT_OF_MEMORY if self._limits.is_memory_short else FAILED)
 
     def _packed_reply(self, number: int, question: object) -> bytes:
         try:
             reply = packed((number, True, self._answer(question)))
         except MemoryError:
             raise
-        except BaseException as error:  # noqa: BLE001 - Rust's panics are no Exceptions; the parent raises it
+        except BaseException as error:
+            # Of Rust's panics, which are no Exceptions, most come from memory that it did not get.
+            if not isinstance(error, Exception) and self._limits.is_memory_short:
+                raise
             traceback.print_exc()
             return packed((number, False, f"failed on it: {error!r}"))
         if len(reply) > self._limits.answer_mib * MEBIBYTE:

@@ -28,7 +28,7 @@ from sluice.tables.opening import READ_ERRORS, has_log, holds_other_things, open
 from sluice.tables.snapshot import facts_of
 
 MOST_TABLES = 2000
-MOST_FILES = 600_000
+MOST_FILES = 200_000
 """Of all tables together: each is an object in memory. Of tables that come later only their number and size are told."""
 MOST_COMMITS = 200
 """Commits that are read of a table that was not looked at before, the latest ones."""

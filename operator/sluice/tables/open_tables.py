@@ -23,7 +23,7 @@ from sluice.tables.opening import READ_ERRORS, has_log, open_table, why_unread
 from sluice.tables.snapshot import facts_of
 
 MOST_TABLES = 512
-MOST_FILES = 200_000
+MOST_FILES = 100_000
 
 REOPEN_SECONDS = 60.0
 """A table that was removed and created again looks like a longer log to a reader of newer commits only."""

@@ -20,14 +20,12 @@ from sluice.tables.open_tables import OpenTables
 from unit.tables.hostile_logs import equal_rows_in_checkpoint, large_line_in_commit
 from unit.tables.lake import column, commit, metadata, orders
 
-LIMITS = Limits(memory_mib=192, cpu_seconds=60, patience=120, answer_mib=8, threads=16, stack_mib=1)
+LIMITS = Limits(memory_mib=160, cpu_seconds=60, patience=120, answer_mib=8, threads=16, stack_mib=1)
 MOST_MEMORY = 50 << 20
 """Bytes that a hostile log may cost the process that has it read."""
 VALUES = Path(__file__).parents[3] / "charts/sluice/values.yaml"
 OPERATOR_MIB = 302
 """The operator's own memory beside 10,000 waiting and as many finished jobs: docs/testing.md."""
-STACKS = 0.2
-"""The part of a process's limit that it never touched in measurements."""
 
 
 @pytest.fixture
@@ -134,7 +132,7 @@ def test_a_log_that_takes_too_much_memory_counts_as_unread_and_others_are_read_m
     assert isinstance(facts, TableFacts)
     assert isinstance(look, Look)
     expected = (
-        f"the log of {hostile} cannot be read: its reader needed more than 192 MiB of memory: run OPTIMIZE and write a "
+        f"the log of {hostile} cannot be read: its reader needed more than 160 MiB of memory: run OPTIMIZE and write a "
         "checkpoint, so that the log names fewer files, or raise the operator's memory limit"
     )
     assert (facts.unread, look.state.unread, look.facts.unread) == (expected,) * 3
@@ -153,6 +151,6 @@ def test_all_processes_at_their_limits_and_the_operator_fit_into_the_charts_limi
     chart = yaml.safe_load(VALUES.read_text(encoding="utf-8"))
     assert chart["operator"]["resources"]["limits"]["memory"] == "1Gi"
     each = limits_in(1024).memory_mib
-    assert OPERATOR_MIB + 3 * each * (1 - STACKS) <= 1024
+    assert OPERATOR_MIB + 3 * each <= 1024
     assert limits_in(None).memory_mib == each
     assert limits_in(4096).memory_mib == 4 * each
