@@ -15,7 +15,7 @@ HEADER = f"""<!-- Generated from operator/sluice/predicates/limits.py by `./dev 
 The operator reads each job's texts before anything runs. All that reading costs has a limit, and each limit is asked before the
 cost is spent. The limits count, and never look at a clock: the same text always gets the same answer, from the operator and from
 `sluice plan`. A process beside the operator reads specs of more than 8,000 characters, so that other jobs do not wait for them.
-The process has limits, too: 256 MiB of memory, and 20 s of CPU for one spec. The operator refuses a job that exceeds them twice.
+The process has limits, too: 160 MiB of memory, and 20 s of CPU for one spec. The operator refuses a job that exceeds them twice.
 
 A job that is refused fails as `NotUnderstood`, with the field, the limit and what to do. What *may touch all of its table* is read
 no further: the job runs, and waits for all other writers of that table.

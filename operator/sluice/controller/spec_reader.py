@@ -16,7 +16,7 @@ from sluice.processes.pool import Pool, QuarantineError
 
 logger = logging.getLogger(__name__)
 
-LIMITS = Limits(memory_mib=256, cpu_seconds=20, patience=60.0, answer_mib=64)
+LIMITS = Limits(memory_mib=160, cpu_seconds=20, patience=60.0, answer_mib=64)
 ASK_AGAIN = 1.0
 """Seconds until a question is asked again whose process ended."""
 _SPLIT = "write it as several jobs, or with fewer statements, values and conditions"

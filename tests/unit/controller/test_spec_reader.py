@@ -21,7 +21,7 @@ from unit.controller.bodies import job_body
 
 ANSWERS_WITHIN = 60.0
 LONG = "/* " + "x" * READ_AT_ONCE + " */"
-OUT_OF_MEMORY = Death(DeathCause.MEMORY, "needed more than 256 MiB of memory")
+OUT_OF_MEMORY = Death(DeathCause.MEMORY, "needed more than 160 MiB of memory")
 
 
 class Process:
@@ -155,7 +155,7 @@ async def test_a_spec_that_costs_the_process_its_life_is_asked_again_and_refused
     process.fails = [DeathError(OUT_OF_MEMORY), QuarantineError(Suspect(2, OUT_OF_MEMORY, at=0.0))]
     job = await has_read(specs, world, uid)
     with pytest.raises(
-        NotUnderstoodError, match=r"its reader needed more than 256 MiB .* write it as several jobs"
+        NotUnderstoodError, match=r"its reader needed more than 160 MiB .* write it as several jobs"
     ):
         _ = job.footprint_from_spec
     assert specs.has_read(job), "it is not asked for again"
