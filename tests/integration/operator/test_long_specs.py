@@ -1,10 +1,12 @@
 """A job of many statements is read beside the acting loop, and other jobs do not wait for it."""
 
+from prometheus_client.parser import text_string_to_metric_families
+
 from integration.operator.played import Played, append
 from integration.operator.process import OperatorProcess
 
 STATEMENTS = 1_500
-LONGEST_STEP = 1.0
+LONGEST_STEP = "1.0"
 """Seconds without a pause: on a quiet machine the loop reads this job's spec in as long."""
 
 
@@ -30,6 +32,10 @@ def test_the_acting_loop_pauses_often_while_a_job_of_many_statements_comes_and_r
     cluster.reaches("erases", "Succeeded")
     cluster.start("behind").succeeds("file:/lake/people")
     cluster.reaches("behind", "Succeeded")
-    steps = operator.metric("sluice_job_step_seconds_count")
-    assert operator.metric(f'sluice_job_step_seconds_bucket{{le="{LONGEST_STEP}"}}') == steps
-    assert steps
+    steps = {
+        sample.labels["le"]: sample.value
+        for family in text_string_to_metric_families(operator.get("/metrics")[1])
+        for sample in family.samples
+        if sample.name == "sluice_job_step_seconds_bucket"
+    }
+    assert steps[LONGEST_STEP] == steps["+Inf"] > 0
