@@ -60,12 +60,13 @@ class SpecReader:
         while self._turns:
             uid = self._turns.take()
             question = self._asked[uid]
-            if uid in self._world.jobs:
-                answer = await self._answer(uid, question)
-                job = self._world.jobs.get(uid)
-                if job is not None and answer is not None:
-                    job.take(question, answer)
-            del self._asked[uid]  # whatever was asked for meanwhile is asked for again
+            try:
+                answer = await self._answer(uid, question) if uid in self._world.jobs else None
+            finally:
+                del self._asked[uid]  # the next look at the job asks for what has changed meanwhile
+            job = self._world.jobs.get(uid)
+            if job is not None and answer is not None:
+                job.take(question, answer)
             self._world.mark(uid)
 
     def _ended(self, reading: "asyncio.Task[None]") -> None:
