@@ -20,7 +20,7 @@ from sluice.predicates.values import between
 from sluice.tables import TableKey
 
 EXACT = 64
-"""Two jobs that have no more statements each are compared exactly, whatever that takes."""
+"""Two jobs that have no more statements each are compared exactly, without a limit."""
 MOST_JUDGED = 6_000
 """What may be spent on other jobs in one direction, counted in pairs of plain statements that are judged, of some ten microseconds
 each: never by the clock."""

@@ -30,8 +30,13 @@ from sluice.lifecycle.work import Work, Works
 from sluice.tables import Names, TableFacts, TableKey
 
 _BY_SPEC = (
-    *("spec", "profile", "_footprint_from_spec", "_named", "hashes"),
-    *("_unrepeatable_text", "_takes_long_to_read"),
+    "spec",
+    "profile",
+    "_footprint_from_spec",
+    "_named",
+    "hashes",
+    "_unrepeatable_text",
+    "_takes_long_to_read",
 )
 _STRAYED = "a run of this very spec has touched more than was understood of it"
 _LONGEST_BACK_OFF = timedelta(seconds=1.5 * LONGEST_PAUSE)

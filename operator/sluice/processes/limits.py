@@ -54,7 +54,7 @@ class Limits:
         return pages * resource.getpagesize() > 0.9 * self.memory_mib * MEBIBYTE
 
     def extend_life(self) -> None:
-        """Ends the process, whoever holds the interpreter's lock, if its parent is gone and ends it no more."""
+        """Ends the process if its parent is gone, also while other code holds the interpreter's lock."""
         signal.alarm(math.ceil(self.patience) + _GRACE)
 
 

@@ -1,4 +1,4 @@
-"""Reading a job's texts takes time that grows as they do, whatever it is that they have more of."""
+"""The time to read a job's texts grows no faster than the texts, however they grow."""
 
 import gc
 from collections.abc import Iterator

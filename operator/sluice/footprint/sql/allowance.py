@@ -11,7 +11,6 @@ class Allowance:
 
     cells: int = MAX_CELLS
     seen_through_views: int = MAX_SEEN_THROUGH_VIEWS
-
     views_upon: int = MAX_VIEWS_UPON
     declared: int = MAX_DECLARED
 
