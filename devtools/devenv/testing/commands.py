@@ -59,8 +59,8 @@ def test_help() -> str:
 CHECK_HELP = f"""\
 ./dev check [--since COMMIT]
 
-What one wants after each change, in under three minutes: lint, unit, protocol, and of the slow tests those that rest on
-what has changed, the nearest first, as many as fit into {checking.SLOW_SECONDS:.0f} seconds.
+What one wants after each change, in two minutes: lint, and the tests that rest on what has changed, the nearest first. Unit
+and protocol have {checking.QUICK_SECONDS:.0f} seconds of tests, and the other sections {checking.SLOW_SECONDS:.0f}.
 Changed is what differs from where this branch left main, or on main from the commit before; --since names another commit.
 """
 
@@ -100,9 +100,12 @@ def check(arguments: Sequence[str]) -> int:
     changed = checking.changed_files(since)
     _list(f"Changed since {since}" if since else "Changed (--since COMMIT for another span)", changed)
     choice = checking.choose(changed, times.read(cache().folder))
-    _list("Run beside lint, unit and protocol, because they rest on that", choice.chosen)
+    _list("Run beside lint, because they rest on that", choice.chosen)
     _list("Rest on it, too, and are left to ./dev test, because time is short", choice.left_out)
-    _list("No test is known of these, ./dev test runs all", choice.unknown)
+    _list(
+        "No test is known of these: as many of unit and protocol run as there is time for, and ./dev test runs all",
+        choice.unknown,
+    )
     return _tested(choice.sections, [], strict=False)[0]
 
 

@@ -1,4 +1,4 @@
-"""./dev check runs the slow tests nearest to what has changed, as many as fit, and tells of the others."""
+"""./dev check runs the tests nearest to what has changed, as many as fit, and tells of the others."""
 
 import os
 import subprocess
@@ -186,12 +186,23 @@ def chosen(choice: checking.Choice) -> dict[str, tuple[str, ...]]:
     return {section.name: section.commands[0] for section in choice.sections}
 
 
-def test_a_change_of_the_runner_runs_its_tests_and_the_quick_sections_whole(graph: ImportGraph) -> None:
+def test_a_change_of_the_runner_runs_its_tests_and_none_that_do_not_rest_on_it(graph: ImportGraph) -> None:
     choice = checking.choose([ROOT / "tests/integration/runner/test_driver.py"], {}, graph)
     commands = chosen(choice)
-    assert commands.keys() == {"lint", "unit", "protocol", "runner"}
+    assert commands.keys() == {"lint", "runner"}
     assert commands["runner"][:2] == ("pytest", "tests/integration/runner/test_driver.py")
     assert choice.left_out == ()
+
+
+def test_tests_that_take_long_do_not_take_the_time_of_quick_ones(graph: ImportGraph) -> None:
+    store = ROOT / "operator/sluice/leases/store.py"
+    long = {
+        file.relative_to(ROOT).as_posix(): 1_000.0 for file in ROOT.glob("tests/integration/**/test_*.py")
+    }
+    choice = checking.choose([store], long, graph)
+    assert "unit" in chosen(choice)
+    assert "integration" not in chosen(choice)
+    assert ROOT / "tests/integration/leases/test_store.py" in choice.left_out
 
 
 def test_of_the_nearest_the_quickest_come_first_and_what_does_not_fit_is_told(
@@ -206,9 +217,14 @@ def test_of_the_nearest_the_quickest_come_first_and_what_does_not_fit_is_told(
     assert {machine, races} <= set(chosen(choice)["integration"])
 
 
-def test_a_file_of_which_nothing_is_known_is_told(graph: ImportGraph) -> None:
+def test_a_file_of_which_nothing_is_known_is_told_and_runs_quick_tests_while_there_is_time(
+    graph: ImportGraph,
+) -> None:
     choice = checking.choose([ROOT / "pyproject.toml", ROOT / "README.md"], {}, graph)
     assert choice.unknown == (ROOT / "pyproject.toml",)
+    assert chosen(choice).keys() == {"lint", "unit", "protocol"}
+    assert choice.left_out
+    assert checking.choose([ROOT / "README.md"], {}, graph).sections == choice.sections[:1]
 
 
 def test_every_file_of_the_project_leads_to_a_test_but_those_that_only_start_others(
