@@ -108,12 +108,12 @@ def _whatever_may_write_holds_its_lease(e: Evidence) -> Iterator[Violation]:
 
 
 def _is_brought_again(e: Evidence, held: Held, proof: Landed | None) -> bool:
-    """By the next rebuild, unless the end was proved before it."""
+    """By the next rebuild, unless the end was proved before it. A round may be over before there is one."""
     assert held.until is not None
     following = next((rebuild for rebuild in e.leases.rebuilds if rebuild.at >= held.until), None)
-    if following is None or held.holder in following.holders:
-        return following is not None
-    return proof is not None and proof.received <= following.at
+    if following is not None and held.holder in following.holders:
+        return True
+    return proof is not None and (following is None or proof.received <= following.at)
 
 
 def _an_intent_is_of_a_grant(e: Evidence) -> Iterator[Violation]:

@@ -126,6 +126,16 @@ def test_a_redis_that_forgot_and_is_told_again_violates_nothing() -> None:
     assert found(tape) == set()
 
 
+def test_a_redis_that_forgot_while_the_last_driver_ended_needs_no_rebuild_in_its_round() -> None:
+    tape = started()
+    tape.forget()
+    tape.ends("a")
+    tape.outcome("a")
+    tape.lets_go_application("a")
+    tape.lets_go_driver("a")
+    assert found(tape) == set()
+
+
 def test_a_redis_that_forgot_and_is_not_told_of_a_running_driver_is_found() -> None:
     tape = started()
     tape.forget()
