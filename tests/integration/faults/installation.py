@@ -5,7 +5,8 @@ import ssl
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from random import Random
 
@@ -38,6 +39,8 @@ class Installation:
     stack: AuditedStack
     redis: RedisProcess
     monitor: Monitor
+    rounds: Iterator[int] = field(default_factory=lambda: count(1))
+    """Their numbers: a round that failed leaves its jobs, and the next one has names of its own."""
 
     @property
     def operator(self) -> str:

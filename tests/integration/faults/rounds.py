@@ -41,9 +41,9 @@ class Tally:
         return f"{self.faults.total()} faults in {self.rounds} rounds, {pairs}\n{each}"
 
 
-def play(installation: Installation, number: int, planned: PlannedRound, tally: Tally) -> Plan:
+def play(installation: Installation, planned: PlannedRound, tally: Tally) -> Plan:
     """Plays it; raises AssertionError with all that was violated."""
-    cluster, replicas = installation.cluster, installation.replicas
+    cluster, replicas, number = installation.cluster, installation.replicas, next(installation.rounds)
     plan = Plan(planned.faults)
     epoch = eventually(installation.one_epoch, "one epoch is in force", seconds=ENDS_WITHIN)
     installation.begin_to_watch()

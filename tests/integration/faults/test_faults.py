@@ -2,7 +2,7 @@
 decides: no double grant, no lost job, no orphan, no lease without a holder; and the model of leases has to know the way."""
 
 from collections.abc import Callable, Iterator
-from itertools import count, islice
+from itertools import islice
 from random import Random
 
 import pytest
@@ -52,10 +52,9 @@ def _played(
     installation: Installation, tally: Tally, misfortunes: tuple[Misfortune | None, ...], chance: Random
 ) -> Iterator[None]:
     """Every kind of fault, again and again, each time at other requests."""
-    numbers = count(1)
-    usual = play(installation, next(numbers), QUIET, tally).passed
-    takeover = play(installation, next(numbers), A_TAKEOVER, tally).passed
+    usual = play(installation, QUIET, tally).passed
+    takeover = play(installation, A_TAKEOVER, tally).passed
     while True:
         for planned in rounds_of(every_kind(usual, takeover), usual, misfortunes, chance):
-            play(installation, next(numbers), planned, tally)
+            play(installation, planned, tally)
             yield
