@@ -60,7 +60,7 @@ async def run(config: OperatorConfig) -> None:
     looks = PolicyLooks(world, logs_of_tables.look, every=seconds(config.policy_look))
     tables = TableReader(world, logs_of_tables.facts, told=looks.changed)
     specs = SpecReader(world)
-    logs = RunLogs(world.mark)
+    logs = RunLogs(logs_of_tables.commits, world.mark)
     conditions = Conditions()
     leadership = await LeadershipBeside.connect(conditions, config, partial(Kube.connect, asked=asked))
     watchers = tuple(

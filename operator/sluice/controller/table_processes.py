@@ -1,11 +1,13 @@
 """Has tables' logs read by child processes with limits, so that no log takes the operator's memory, time or threads.
 
 Facts for jobs have one process, and looks for policies another one: while delta-rs asks a store about a single file for a look, it
-holds the interpreter's lock, and nothing else in that process goes on until the store has answered.
+holds the interpreter's lock, and nothing else in that process goes on until the store has answered. What runs have committed is
+asked in a third process, one question at a time.
 """
 
 import threading
 from collections import Counter, OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
@@ -14,15 +16,24 @@ from sluice.processes.child import DeathCause, DeathError, NoAnswerError
 from sluice.processes.limits import Limits, memory_of_container
 from sluice.processes.pool import Pool, QuarantineError
 from sluice.tables import TableFacts, TableKey, unread
-from sluice.tables.address import cannot_be_read
+from sluice.tables.address import LogUnreadableError, cannot_be_read
+from sluice.tables.log import FoundCommit, RunQuestion, StampedCommit
 from sluice.tables.look import Look, TableState
-from sluice.tables.table_answers import MOST_TABLES, TableAnswer, TableQuestion, TableQuestionKind
+from sluice.tables.table_answers import (
+    MOST_TABLES,
+    RunAnswer,
+    TableAnswer,
+    TableQuestion,
+    TableQuestionKind,
+)
 
 MEMORY_MIB = 224
 """Of one process, where nothing says how much memory the operator's container may take. A process that reads small tables takes
 70 MiB, and 140 MiB while it reads sixteen at once. Each file of a table takes 0.6 KiB more."""
 MEMORY_SHARE = 7 / 32
 """The part of the container's memory that one process may take. Up to three of them and the operator fit in."""
+PATIENCE_WITH_RUNS = 15.0
+"""Seconds for a log to tell what a run has committed: the attempt has ended, and waits for that alone."""
 READ_AGAIN_SECONDS = 600.0
 """The pause before a table is read again whose log has cost two processes their lives."""
 
@@ -92,6 +103,17 @@ class TableProcesses:
             return Look(begun, TableState(unread=why), unread(why))
         assert isinstance(found, Look)  # noqa: S101 - the other end is ours
         return found
+
+    def commits(self, question: RunQuestion) -> Sequence[StampedCommit] | Sequence[FoundCommit]:
+        """Raises LogUnreadableError."""
+        try:
+            answer = self._pool.ask_alone(question, question, patience=PATIENCE_WITH_RUNS)
+        except NoAnswerError as error:
+            raise LogUnreadableError(_why(question.key, error)) from error
+        assert isinstance(answer, RunAnswer)  # noqa: S101 - the other end is ours
+        if answer.unread is not None:
+            raise LogUnreadableError(answer.unread)
+        return answer.commits
 
     def close(self) -> None:
         self._pool.close()

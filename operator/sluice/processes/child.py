@@ -18,6 +18,9 @@ from sluice.processes.limits import Limits
 from sluice.processes.messages import packed, received
 from sluice.processes.program import OUT_OF_MEMORY, Reply
 
+START_PATIENCE = 120.0
+"""Seconds for a process to start. The load of the machine decides how long that takes, not the question."""
+
 
 class DeathCause(StrEnum):
     MEMORY = "memory"
@@ -79,6 +82,8 @@ class Child:
         self._lock = threading.Lock()
         self._turn = threading.Lock()
         """Of the thread that writes a question."""
+        self._has_started = threading.Event()
+        """Set also when the process dies before it starts."""
         self._asked: dict[int, Future[object]] = {}
         self._questions = 0
         self._death: Death | None = None
@@ -97,9 +102,13 @@ class Child:
     def death(self) -> Death | None:
         return self._death
 
-    def ask(self, question: object) -> object:
-        """Raises NoAnswerError."""
-        until = time.monotonic() + self._limits.patience
+    def ask(self, question: object, patience: float) -> object:
+        """`patience`: seconds for the answer, from when the process has started. Raises NoAnswerError."""
+        if not self._has_started.wait(START_PATIENCE):
+            raise DeathError(
+                self.end(Death(DeathCause.OVERDUE, f"did not start within {START_PATIENCE:g} s"))
+            )
+        until = time.monotonic() + patience
         reply: Future[object] = Future()
         with self._lock:
             if self._death is not None:
@@ -111,7 +120,7 @@ class Child:
             self._write(packed((number, question)), until)
             return reply.result(max(0.0, until - time.monotonic()))
         except TimeoutError:
-            overdue = Death(DeathCause.OVERDUE, f"did not answer within {self._limits.patience:g} s")
+            overdue = Death(DeathCause.OVERDUE, f"did not answer within {patience:g} s")
             death = self.end(overdue)
             raise DeathError(death, is_guilty=death is overdue) from None
 
@@ -142,10 +151,11 @@ class Child:
                     number, is_answer, what = cast("Reply", received(self._source))
                 except EOFError:
                     break
+                self._has_started.set()
                 with self._lock:
                     reply = self._asked.pop(number, None)
                 if reply is None:
-                    continue  # it was given up
+                    continue  # the process has started, or nobody waits for the reply any more
                 if is_answer:
                     reply.set_result(what)
                 else:
@@ -159,6 +169,7 @@ class Child:
             is_first = self._death is None
             self._death = death = self._death or death
             asked, self._asked = self._asked, {}
+        self._has_started.set()
         if is_first and death.cause is not DeathCause.CLOSED:
             self._died(death, len(asked))
         for reply in asked.values():

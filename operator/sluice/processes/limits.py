@@ -23,7 +23,7 @@ class Limits:
     cpu_seconds: int
     """CPU time of the process after it took its last question."""
     patience: float
-    """Seconds until a question must be answered, the start of the process included."""
+    """Seconds until a question must be answered, from when the process has started."""
     answer_mib: int
     """The size of one answer, pickled."""
     threads: int = 1

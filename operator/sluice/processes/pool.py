@@ -2,7 +2,8 @@
 
 Questions of one lane go to the same process, so that it remembers what it read for them. When a process dies, the pool asks its
 open questions once more, one after another, each alone. Only the guilty one costs one more process. The pool puts it into
-quarantine: it starts no process for it, and answers at once with what happened, until the question is forgiven.
+quarantine: it starts no process for it, and answers at once with what happened, until the question is forgiven. Some questions
+are asked alone from the beginning.
 """
 
 import logging
@@ -62,16 +63,20 @@ class Pool:
         quarantine_seconds: float = math.inf,
     ) -> None:
         """`factory`: module:function, called in the child, which returns the function that answers. `processes`: there is one
-        more while a question is asked alone. `quarantine_seconds`: until a question is forgiven by itself."""
+        more while a question is asked alone, unless one process works on one question at a time. `quarantine_seconds`: until a
+        question is forgiven by itself."""
         self._name = name
         self._factory = factory
         self._limits = limits
         self._environment = environment or {}
         self._quarantine_seconds = quarantine_seconds
         self._lanes = tuple(_Lane(self._start) for _ in range(processes))
-        self._alone = _Lane(self._start)
+        self._all_are_alone = processes == 1 and limits.threads == 1
+        self._alone = self._lanes[0] if self._all_are_alone else _Lane(self._start)
         self._turn = threading.Lock()
         """Of the question that is asked alone."""
+        self._turn_of_suspects = threading.Lock()
+        """Of the suspect that waits for its turn, or has it."""
         self._lock = threading.Lock()
         self._to_ask_alone = 0
         self._suspects: OrderedDict[Hashable, Suspect] = OrderedDict()
@@ -79,20 +84,28 @@ class Pool:
         self.deaths: Counter[DeathCause] = Counter()
         """Processes that died since the beginning."""
 
+    @property
+    def memory_mib(self) -> int:
+        """What all processes may take together."""
+        return len({*self._lanes, self._alone}) * self._limits.memory_mib
+
     def ask(self, key: Hashable, question: object, *, lane: int) -> object:
         """`key`: what makes it the same question when it is asked again. Raises NoAnswerError."""
-        suspect = self.suspect(key)
-        if suspect is not None and suspect.is_quarantined and not self._is_over(suspect):
-            raise QuarantineError(suspect)
-        if suspect is None:
+        suspect = self._suspect_to_ask(key)
+        if suspect is None and not self._all_are_alone:
             try:
-                return self._lanes[lane % len(self._lanes)].ask(question)
+                return self._lanes[lane % len(self._lanes)].ask(question, self._limits.patience)
             except DeathError as error:
                 self._note(key, error)
                 if error.is_guilty:
                     raise
         with self._alone_after(suspect):
-            return self._ask_alone(key, question)
+            return self._ask_alone(key, question, self._limits.patience)
+
+    def ask_alone(self, key: Hashable, question: object, *, patience: float) -> object:
+        """Asks it while no other question is asked in its process. Raises NoAnswerError."""
+        with self._alone_after(self._suspect_to_ask(key)):
+            return self._ask_alone(key, question, patience)
 
     def suspect(self, key: Hashable) -> Suspect | None:
         with self._lock:
@@ -111,6 +124,13 @@ class Pool:
         for lane in (*self._lanes, self._alone):
             lane.end()
 
+    def _suspect_to_ask(self, key: Hashable) -> Suspect | None:
+        """Raises QuarantineError."""
+        suspect = self.suspect(key)
+        if suspect is not None and suspect.is_quarantined and not self._is_over(suspect):
+            raise QuarantineError(suspect)
+        return suspect
+
     def _is_over(self, quarantine: Suspect) -> bool:
         return time.monotonic() - quarantine.at >= self._quarantine_seconds
 
@@ -124,48 +144,58 @@ class Pool:
 
     @contextmanager
     def _alone_after(self, before: Suspect | None) -> Iterator[None]:
-        """Has the turn to be asked alone. A question that failed `before` does not wait for it, so that many of those hold up no
-        caller. The process ends with the last question, because what it read may be large."""
+        """Has the turn to be asked alone. Of the questions that failed `before`, only one waits for it, so that many of those hold
+        up no caller. A process for this alone ends with the last question, because what it read may be large."""
         with self._lock:
             self._to_ask_alone += 1
         try:
-            if not self._turn.acquire(blocking=before is None) and before is not None:
-                raise QuarantineError(before)
-            try:
+            with self._one_suspect(before), self._turn:
                 yield
-            finally:
-                self._turn.release()
         finally:
             with self._lock:
                 self._to_ask_alone -= 1
-                if self._to_ask_alone == 0:
+                if self._to_ask_alone == 0 and not self._all_are_alone:
                     self._alone.end()
 
-    def _ask_alone(self, key: Hashable, question: object) -> object:
+    @contextmanager
+    def _one_suspect(self, before: Suspect | None) -> Iterator[None]:
+        if before is None:
+            yield
+        elif not self._turn_of_suspects.acquire(blocking=False):
+            raise QuarantineError(before)
+        else:
+            try:
+                yield
+            finally:
+                self._turn_of_suspects.release()
+
+    def _ask_alone(self, key: Hashable, question: object, patience: float) -> object:
         while True:
             was_fresh = self._alone.is_fresh
             try:
-                answer = self._alone.ask(question)
+                answer = self._alone.ask(question, patience)
             except DeathError as error:
-                if was_fresh or error.is_guilty:
-                    self._note(key, error)
+                # The questions before this one may have filled a process that is not fresh.
+                is_known = was_fresh or error.is_guilty
+                if is_known and (self._note(key, error).is_quarantined or error.is_guilty):
                     raise
-                continue  # the questions before this one may have filled the process
             except NoAnswerError:
                 self._absolve(key)
                 raise
-            self._absolve(key)
-            return answer
+            else:
+                self._absolve(key)
+                return answer
 
-    def _note(self, key: Hashable, error: DeathError) -> None:
+    def _note(self, key: Hashable, error: DeathError) -> Suspect:
         if error.death.cause is DeathCause.CLOSED:
             raise error
         with self._lock:
             before = self._suspects.pop(key, None)
-            deaths = 1 if before is None else before.deaths + 1
-            self._suspects[key] = Suspect(deaths, error.death, time.monotonic())
+            suspect = Suspect(1 if before is None else before.deaths + 1, error.death, time.monotonic())
+            self._suspects[key] = suspect
             if len(self._suspects) > MOST_SUSPECTS:
                 self._suspects.popitem(last=False)
+        return suspect
 
     def _absolve(self, key: Hashable) -> None:
         with self._lock:
@@ -191,12 +221,12 @@ class _Lane:
         child = self._child
         return child is None or child.death is not None or child.is_fresh
 
-    def ask(self, question: object) -> object:
+    def ask(self, question: object, patience: float) -> object:
         with self._lock:
             if self._child is None or self._child.death is not None:
                 self._child = self._start()
             child = self._child
-        return child.ask(question)
+        return child.ask(question, patience)
 
     def end(self) -> None:
         with self._lock:

@@ -22,6 +22,8 @@ Question = tuple[int, object]
 """Its number comes first, as in the reply."""
 Reply = tuple[int, bool, object]
 """Whether there is an answer; if not, why."""
+STARTED: Reply = (0, True, None)
+"""What the process says before it takes its first question."""
 
 OUT_OF_MEMORY = 77
 """The exit code of a process that could not get the memory for an answer."""
@@ -90,6 +92,8 @@ def main(factory: str, limits_as_json: str) -> None:
     module, _, function = factory.partition(":")
     try:
         replies = Replies(getattr(import_module(module), function)(), limits, to)
+        to.write(packed(STARTED))
+        to.flush()
         while True:
             replies.begin(*cast("Question", received(sys.stdin.buffer)))
     except EOFError:

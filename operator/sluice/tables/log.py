@@ -1,14 +1,11 @@
 """Asks a table's own log about a run that could not report itself: the commits that carry its stamp.
 
-This is also a program, for callers that must go on meanwhile: while delta-rs reads a history, no other thread of Python
-runs.
+While delta-rs reads a history, no other thread of Python runs: callers that must go on meanwhile have another process ask.
 """
 
-import json
 import math
-import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -24,10 +21,11 @@ from sluice.tables.opening import READ_ERRORS, open_table, why_unread
 from sluice.tables.stamps import stamp_of
 
 __all__ = [
-    "READING",
     "FoundCommit",
     "LogUnreadableError",
+    "RunQuestion",
     "StampedCommit",
+    "commits_of",
     "commits_of_application",
     "commits_of_run",
 ]
@@ -45,10 +43,17 @@ _TIME_FOR_FILES = 8.0
 """Seconds for the files of a table's commits, well within the patience of whoever asks: what the log lists is told in any case."""
 _UNNAMED = "UNKNOWN"
 """The operation of a commit that says nothing of itself."""
-OF_RUN, OF_APPLICATION = "run", "application"
-"""What the program is asked for."""
-READING = "reading"
-"""The program's first line of output: it begins to read the log."""
+
+
+@dataclass(frozen=True)
+class RunQuestion:
+    """Asks what one attempt has committed to a table."""
+
+    key: TableKey
+    uid: str
+    attempt: int
+    begun: datetime
+    is_application: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,12 @@ class FoundCommit:
     changes_metadata: bool = False
     unlooked: str | None = None
     """Why nothing is known of its files."""
+
+
+def commits_of(asked: RunQuestion) -> Sequence[StampedCommit] | Sequence[FoundCommit]:
+    """Raises LogUnreadableError."""
+    of = commits_of_application if asked.is_application else commits_of_run
+    return of(asked.key, asked.uid, asked.attempt, asked.begun)
 
 
 def commits_of_run(table: TableKey, uid: str, attempt: int, begun: datetime) -> list[StampedCommit]:
@@ -197,21 +208,3 @@ def _statement(stamp: dict[str, Any]) -> int | None:
     """0 is a fence or the end of a run: a commit without rows."""
     number = stamp.get("statement")
     return number if type(number) is int and 0 < number <= _LAST_STATEMENT else None
-
-
-def main(table: str, uid: str, attempt: str, begun: str, asked: str) -> None:
-    """Prints that it begins, and then the commits as JSON or why they could not be read."""
-    answer: dict[str, Any]
-    sys.stdout.write(f"{READING}\n")
-    sys.stdout.flush()
-    commits = commits_of_application if asked == OF_APPLICATION else commits_of_run
-    try:
-        found = commits(TableKey.parse(table), uid, int(attempt), datetime.fromisoformat(begun))
-        answer = {"commits": [asdict(commit) for commit in found]}
-    except LogUnreadableError as error:
-        answer = {"unreadable": str(error)}
-    sys.stdout.write(json.dumps(answer))
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

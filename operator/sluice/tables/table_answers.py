@@ -1,20 +1,22 @@
 """Answers questions about tables from their logs, in a process of its own: `sluice.processes.program` calls `answers`.
 
-An answer that says the same as the last one is sent as its mark alone, because a table may have many files.
+An answer about a table that says the same as the last one is sent as its mark alone, because a table may have many files.
 """
 
 import threading
 import uuid
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import count
 from typing import cast
 
+from sluice.tables.address import LogUnreadableError
 from sluice.tables.facts import TableFacts
 from sluice.tables.identity import TableKey
+from sluice.tables.log import FoundCommit, RunQuestion, StampedCommit, commits_of
 from sluice.tables.look import Look
 from sluice.tables.looking import TableLooks
 from sluice.tables.open_tables import OpenTables
@@ -46,6 +48,13 @@ class TableAnswer:
     """When the read began."""
     found: TableFacts | Look | None
     """None: what the answer with this mark said."""
+
+
+@dataclass(frozen=True)
+class RunAnswer:
+    commits: Sequence[StampedCommit] | Sequence[FoundCommit] = ()
+    unread: str | None = None
+    """Why the log could not be read."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +101,21 @@ def _says_the_same(one: TableFacts | Look, other: TableFacts | Look) -> bool:
     return all(getattr(one, name) is getattr(other, name) for name in names)
 
 
+def _of_run(question: RunQuestion) -> RunAnswer:
+    try:
+        return RunAnswer(commits_of(question))
+    except LogUnreadableError as error:
+        return RunAnswer(unread=str(error))
+
+
 def answers() -> Callable[[object], object]:
-    answer = TableAnswers(OpenTables().facts, TableLooks().look)
-    return lambda question: answer(cast("TableQuestion", question))
+    of_table = TableAnswers(OpenTables().facts, TableLooks().look)
+
+    def answer(question: object) -> object:
+        return (
+            _of_run(question)
+            if isinstance(question, RunQuestion)
+            else of_table(cast("TableQuestion", question))
+        )
+
+    return answer

@@ -17,11 +17,12 @@ from integration.tables.store_proxy import (
     passes,
     s3_error,
 )
-from sluice.controller.run_commits import commits_of_run
 from sluice.controller.store_threads import StoreThreads
+from sluice.controller.table_processes import TableProcesses
 from sluice.controller.table_reader import PATIENCE
 from sluice.tables import TableFacts, TableKey, key_of_path, opening
 from sluice.tables.address import LogUnreadableError
+from sluice.tables.log import RunQuestion
 from sluice.tables.open_tables import OpenTables
 from unit.tables.lake import commit, orders
 
@@ -247,13 +248,14 @@ def test_a_bucket_in_another_region_is_read_there(
 
 
 @pytest.mark.usefixtures("signed_in")
-async def test_the_commits_of_a_run_are_found_on_s3(store: StoreProxy) -> None:
-    begun = datetime.now(UTC)
+def test_the_commits_of_a_run_are_found_on_s3(store: StoreProxy) -> None:
+    begun, reads = datetime.now(UTC), TableProcesses()
     for path in (ORDERS, "s3://lake/nothing-here"):
-        assert await commits_of_run(TableKey.parse(path), "uid", 1, begun) == []
+        assert not reads.commits(RunQuestion(TableKey.parse(path), "uid", 1, begun))
     store.fault = lambda _: DENIED
     with pytest.raises(LogUnreadableError, match=f"{ORDERS} cannot be read: AccessDenied: "):
-        await commits_of_run(TableKey.parse(ORDERS), "uid", 1, begun)
+        reads.commits(RunQuestion(TableKey.parse(ORDERS), "uid", 1, begun))
+    reads.close()
 
 
 @pytest.mark.usefixtures("signed_in")

@@ -1,9 +1,12 @@
 """Tables' logs are read by child processes, so that no log takes the operator's memory or keeps it from other tables."""
 
+import json
 import os
 import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import psutil
@@ -14,6 +17,7 @@ from sluice.controller.table_processes import TableProcesses, limits_in
 from sluice.processes.child import DeathCause
 from sluice.processes.limits import Limits
 from sluice.tables import TableFacts, TableKey, key_of_name, key_of_path
+from sluice.tables.log import FoundCommit, LogUnreadableError, RunQuestion, StampedCommit
 from sluice.tables.look import Look
 from sluice.tables.looking import TableLooks
 from sluice.tables.open_tables import OpenTables
@@ -83,6 +87,39 @@ def test_a_look_is_that_of_the_log_and_what_did_not_change_is_the_same(
     assert again.files is first.files
     commit(tmp_path / "t", 1)
     assert reads.look(key).state.version == 1
+
+
+def stamped(table: Path, version: int, uid: str, attempt: int) -> None:
+    stamp = json.dumps({"sluice": {"uid": uid, "attempt": attempt, "statement": version}})
+    line = json.dumps({"commitInfo": {"timestamp": version, "operation": "WRITE", "userMetadata": stamp}})
+    (table / "_delta_log" / f"{version:020}.json").write_text(line + "\n", encoding="utf-8")
+
+
+def test_the_commits_of_one_attempt_are_told_in_their_order(
+    reads: TableProcesses, key: TableKey, tmp_path: Path
+) -> None:
+    for version, uid, attempt in ((1, "a", 1), (2, "b", 1), (3, "a", 2), (4, "a", 1)):
+        stamped(tmp_path / "t", version, uid, attempt)
+    asked = RunQuestion(key, "a", 1, datetime.now(UTC))
+    expected = [StampedCommit(1, "WRITE", 1), StampedCommit(4, "WRITE", 4)]
+    assert reads.commits(asked) == expected
+    of_application = reads.commits(replace(asked, is_application=True))
+    assert [one.version for one in of_application if isinstance(one, FoundCommit) and one.is_own] == [1, 4]
+    assert not reads.commits(replace(asked, key=key_of_path(str(tmp_path / "none"))))
+    with pytest.raises(LogUnreadableError, match="does not know ftp"):
+        reads.commits(replace(asked, key=key_of_path("ftp://lake/orders")))
+
+
+def test_a_log_that_takes_too_much_memory_does_not_tell_of_a_run_and_says_why(
+    reads: TableProcesses, tmp_path: Path
+) -> None:
+    large_line_in_commit(tmp_path / "hostile", 100)
+    hostile, at_first = key_of_path(str(tmp_path / "hostile")), own_memory()
+    with pytest.raises(
+        LogUnreadableError, match=f"the log of {hostile} cannot be read: its reader needed more than 160 MiB"
+    ):
+        reads.commits(RunQuestion(hostile, "a", 1, datetime.now(UTC)))
+    assert own_memory() - at_first < MOST_MEMORY
 
 
 def test_facts_and_looks_have_a_process_each(reads: TableProcesses, key: TableKey) -> None:

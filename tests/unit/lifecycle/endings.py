@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from sluice.api.job_status import Attempt
-from sluice.controller.run_commits import what_logs_say
+from sluice.controller.run_commits import RunLogs
 from sluice.engines import Observation, Stage
 from sluice.lifecycle.job import JobView
+from sluice.lifecycle.logs import LogsSay
 from sluice.lifecycle.outcome import closed, looked_at, must_ask_logs
+from sluice.tables.log import commits_of
 
 BEGUN = datetime(2026, 11, 19, 10, tzinfo=UTC)
 ATTEMPT = Attempt(number=1, token=1, hash="x", application="a-1", granted_at=BEGUN)
@@ -26,7 +28,15 @@ def ended_with(exit_code: int, **result: Any) -> Observation:
     return Observation(Stage.ENDED, exit_code=exit_code, message=message)
 
 
+async def what_logs_say(job: JobView, attempt: Attempt, seen: Observation) -> LogsSay:
+    logs = RunLogs(commits_of, lambda _: None)
+    try:
+        return await logs.what_logs_say(job, attempt, looked_at(seen))
+    finally:
+        logs.close()
+
+
 async def closed_by_logs(job: JobView, attempt: Attempt, seen: Observation) -> Attempt:
     must_ask = must_ask_logs(seen, is_application=job.spec.application is not None)
-    logs = await what_logs_say(job, attempt, looked_at(seen)) if must_ask else None
+    logs = await what_logs_say(job, attempt, seen) if must_ask else None
     return closed(attempt, seen, logs, datetime.now(UTC))

@@ -11,17 +11,16 @@ import pytest
 
 from sluice.api.base import Json
 from sluice.api.job_status import Attempt, Commit, Outcome, Phase
-from sluice.controller.run_commits import what_logs_say
 from sluice.controller.world import World
 from sluice.engines import Observation, RuntimeProfile
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.logs import LogsSay
-from sluice.lifecycle.outcome import closed, footprint_said, looked_at, must_ask_logs, phase_after
+from sluice.lifecycle.outcome import closed, footprint_said, must_ask_logs, phase_after
 from sluice.lifecycle.strayed import FootprintSaid
 from sluice.predicates import Table
 from sluice.tables import TableFacts, key_of_path
 from unit.controller.bodies import job_body
-from unit.lifecycle.endings import ATTEMPT, BEGUN, closed_by_logs, ended_with, stamped
+from unit.lifecycle.endings import ATTEMPT, BEGUN, closed_by_logs, ended_with, stamped, what_logs_say
 from unit.tables import lake
 
 
@@ -126,7 +125,7 @@ async def test_whose_an_unstamped_commit_elsewhere_is_stays_open_beside_a_progra
     spark = "Apache-Spark/4.2.0 Delta-Lake/4.4.1"
     _adds(tmp_path, 2, "2026-11-20", "nightly", engineInfo=spark)
     seen, job = _reported(tmp_path, 1), _declares_a_day(tmp_path)
-    logs = await what_logs_say(job, begun, looked_at(seen))
+    logs = await what_logs_say(job, begun, seen)
     done = closed(begun, seen, logs, BEGUN)
     assert (done.outcome, done.footprint_held, done.commits_known) == (Outcome.SUCCEEDED, None, False)
     assert [one.version for one in done.commits] == [1]

@@ -12,7 +12,6 @@ import pytest
 from sluice.api.base import Json
 from sluice.api.job_status import MAX_COMMITS, Attempt, Commit, Outcome, Phase
 from sluice.conflicts.cures import OWN_TXN_APP_ID
-from sluice.controller import run_commits
 from sluice.controller.world import World
 from sluice.engines import Observation, RuntimeProfile, Stage
 from sluice.engines.disruption import Disruption
@@ -124,7 +123,7 @@ async def test_an_attempt_ends_even_if_the_operator_fails_on_a_log(
     def fails(*_: Any) -> None:
         raise KeyError("version")
 
-    monkeypatch.setattr(run_commits, "commits_of_run", fails)
+    monkeypatch.setattr("unit.lifecycle.endings.commits_of", fails)
     found = await closed_by_logs(_job(table), ATTEMPT, ended_with(137))
     assert found.outcome is Outcome.KILLED
     assert found.message is not None

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -269,6 +270,63 @@ def test_a_question_that_was_overdue_is_asked_alone_and_does_not_wait_for_others
         assert isinstance(again.result(LONG), int)
     assert pool.suspect(("waits", str(one))) is None
     assert not getattr(pool.suspect(("waits", str(other))), "is_quarantined", True)
+
+
+def test_the_start_of_a_process_is_not_taken_for_the_questions_silence(start: Start) -> None:
+    pool = start(Limits(128, 60, 1.5, 4), factory="unit.processes.toy:starts_slowly")
+    assert ask(pool, "echoes", 1) == 1
+    assert not pool.deaths
+
+
+def test_questions_that_are_asked_alone_have_a_patience_of_their_own_and_end_with_their_process(
+    start: Start, tmp_path: Path
+) -> None:
+    pool = start()
+    pid = ask(pool, "pid")
+    waiting = ("waits", str(tmp_path))
+    with pytest.raises(DeathError, match=r"did not answer within 0\.5 s"):
+        pool.ask_alone("hangs", waiting, patience=0.5)
+    alone = pool.ask_alone("pid", ("pid", None), patience=LONG)
+    assert alone not in (pid, *begun(tmp_path))
+    assert isinstance(alone, int)
+    until(lambda: not is_running(alone))
+    assert ask(pool, "pid") == pid
+    assert pool.deaths == {DeathCause.OVERDUE: 1}
+
+
+def test_a_suspect_has_its_turn_among_many_questions_that_are_asked_alone(
+    start: Start, tmp_path: Path
+) -> None:
+    pool = start(replace(LIMITS, patience=1.0))
+    with pytest.raises(DeathError, match="did not answer within 1 s"):
+        ask(pool, "waits", str(tmp_path), key="suspect")
+    (first, second) = folders(tmp_path, 2)
+    with ThreadPoolExecutor(2) as beside:
+        other = beside.submit(pool.ask_alone, "other", ("waits", str(first)), patience=LONG)
+        until(lambda: bool(begun(first)))
+        suspect = beside.submit(ask, pool, "waits", str(second), key="suspect")
+        (second / "go").touch()
+        (first / "go").touch()
+        assert isinstance(other.result(LONG), int)
+        assert isinstance(suspect.result(LONG), int)
+    assert pool.suspect("suspect") is None
+
+
+def test_one_process_for_one_question_at_a_time_needs_no_other_one(start: Start) -> None:
+    pool = start(replace(LIMITS, threads=1))
+    pid = ask(pool, "pid")
+    assert pool.memory_mib == 128
+    assert start().memory_mib == 2 * 128
+    before = set(psutil.Process().children())
+    assert ask(pool, "echoes", 1) == 1
+    with pytest.raises(DeathError, match="128 MiB"):
+        ask(pool, "grows", 1024, key="large")
+    suspect = pool.suspect("large")
+    assert suspect is not None
+    assert suspect.is_quarantined
+    assert pool.deaths == {DeathCause.MEMORY: 3}, "the first process had answered others"
+    assert ask(pool, "pid") != pid
+    assert len(set(psutil.Process().children()) - before) == 1
 
 
 def test_a_process_that_cannot_start_fails_its_questions(start: Start) -> None:

@@ -16,6 +16,11 @@ def answers() -> Callable[[object], object]:
     return _answer
 
 
+def starts_slowly() -> Callable[[object], object]:
+    time.sleep(2)
+    return _answer
+
+
 def does_not_start() -> Callable[[object], object]:
     raise RuntimeError("there is nothing to answer with")
 
