@@ -7,15 +7,20 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from sluice.api.sql import SQL_BYTES
+from sluice.controller.memory_shares import MemoryShares
+from sluice.controller.spec_reader import CPU_SECONDS
 from sluice.predicates import limits
 
+MEMORY_MIB = MemoryShares.of(None).spec_process
 HEADER = f"""<!-- Generated from operator/sluice/predicates/limits.py by `./dev generate`: change that file, not this one. -->
 # How large a job's texts may be
 
 The operator reads each job's texts before anything runs. All that reading costs has a limit, and each limit is asked before the
 cost is spent. The limits count, and never look at a clock: the same text always gets the same answer, from the operator and from
 `sluice plan`. A process beside the operator reads specs of more than 8,000 characters, so that other jobs do not wait for them.
-The process has limits, too: 160 MiB of memory, and 20 s of CPU for one spec. The operator refuses a job that exceeds them twice.
+The process has limits, too: [an eighth of the container's memory](operations.md#how-much-memory-the-operator-takes), which is
+{MEMORY_MIB} MiB with the chart's limit, and {CPU_SECONDS} s of CPU for one spec. The operator refuses a job that
+exceeds them twice.
 
 A job that is refused fails as `NotUnderstood`, with the field, the limit and what to do. What *may touch all of its table* is read
 no further: the job runs, and waits for all other writers of that table.

@@ -5,27 +5,36 @@ import logging
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
+from sluice.controller.memory_shares import MemoryShares
 from sluice.controller.turns import Turns
 from sluice.controller.world import World
 from sluice.footprint import NotUnderstoodError
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.spec_reading import FACTORY, SpecAnswer, SpecQuestion
 from sluice.processes.child import DeathCause, DeathError, NoAnswerError
-from sluice.processes.limits import Limits
+from sluice.processes.limits import Limits, memory_of_container
 from sluice.processes.pool import Pool, QuarantineError
 
 logger = logging.getLogger(__name__)
 
-LIMITS = Limits(memory_mib=160, cpu_seconds=20, patience=60.0, answer_mib=64)
+CPU_SECONDS = 20
+"""For one spec."""
 ASK_AGAIN = 1.0
 """Seconds until a question is asked again whose process ended."""
 _SPLIT = "write it as several jobs, or with fewer statements, values and conditions"
 
 
+def pool_in(container_mib: int | None) -> Pool:
+    """The process that reads specs, in a container of so much memory; None: it has no limit."""
+    memory = MemoryShares.of(container_mib).spec_process
+    limits = Limits(memory, CPU_SECONDS, patience=60.0, answer_mib=64)
+    return Pool("specs", FACTORY, limits, processes=1)
+
+
 class SpecReader:
     def __init__(self, world: World, pool: Pool | None = None) -> None:
         self._world = world
-        self._pool = pool or Pool("specs", FACTORY, LIMITS, processes=1)
+        self._pool = pool or pool_in(memory_of_container())
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="specs")
         self._turns = Turns()
         self._asked: dict[str, SpecQuestion] = {}

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
+from sluice.controller.memory_shares import MemoryShares
 from sluice.processes.child import DeathCause, DeathError, NoAnswerError
 from sluice.processes.limits import Limits, memory_of_container
 from sluice.processes.pool import Pool, QuarantineError
@@ -27,11 +28,6 @@ from sluice.tables.table_answers import (
     TableQuestionKind,
 )
 
-MEMORY_MIB = 224
-"""Of one process, where nothing says how much memory the operator's container may take. A process that reads small tables takes
-70 MiB, and 140 MiB while it reads sixteen at once. Each file of a table takes 0.6 KiB more."""
-MEMORY_SHARE = 7 / 32
-"""The part of the container's memory that one process may take. Up to three of them and the operator fit in."""
 PATIENCE_WITH_RUNS = 15.0
 """Seconds for a log to tell what a run has committed: the attempt has ended, and waits for that alone."""
 READ_AGAIN_SECONDS = 600.0
@@ -53,7 +49,7 @@ _TOO_LARGE = "run OPTIMIZE and write a checkpoint, so that the log names fewer f
 
 def limits_in(container_mib: int | None) -> Limits:
     """The limits of each process in a container of so much memory; None: it has no limit."""
-    memory = MEMORY_MIB if container_mib is None else int(container_mib * MEMORY_SHARE)
+    memory = MemoryShares.of(container_mib).table_process
     return Limits(memory, cpu_seconds=30, patience=45.0, answer_mib=8, threads=64, stack_mib=1)
 
 
@@ -84,6 +80,11 @@ class TableProcesses:
     def deaths(self) -> Counter[DeathCause]:
         """Processes that died since the beginning."""
         return self._pool.deaths
+
+    @property
+    def memory_mib(self) -> int:
+        """What all processes may take together."""
+        return self._pool.memory_mib
 
     def facts(self, key: TableKey) -> TableFacts:
         """The very same object as long as nothing in it changes, so that holders needn't compare each fact."""

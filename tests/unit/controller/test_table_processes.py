@@ -11,9 +11,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-import yaml
 
-from sluice.controller.table_processes import TableProcesses, limits_in
+from sluice.controller.table_processes import TableProcesses
 from sluice.processes.child import DeathCause
 from sluice.processes.limits import Limits
 from sluice.tables import TableFacts, TableKey, key_of_name, key_of_path
@@ -27,9 +26,6 @@ from unit.tables.lake import column, commit, metadata, orders
 LIMITS = Limits(memory_mib=160, cpu_seconds=60, patience=120, answer_mib=8, threads=16, stack_mib=1)
 MOST_MEMORY = 50 << 20
 """Bytes that a hostile log may cost the process that has it read."""
-VALUES = Path(__file__).parents[3] / "charts/sluice/values.yaml"
-OPERATOR_MIB = 302
-"""The operator's own memory beside 10,000 waiting and as many finished jobs: docs/testing.md."""
 
 
 @pytest.fixture
@@ -182,12 +178,3 @@ def test_a_log_that_takes_too_much_memory_counts_as_unread_and_others_are_read_m
     assert reads.deaths == deaths, "it costs no process any more"
     assert children() <= processes
     assert reads.facts(key).unread is None
-
-
-def test_all_processes_at_their_limits_and_the_operator_fit_into_the_charts_limit() -> None:
-    chart = yaml.safe_load(VALUES.read_text(encoding="utf-8"))
-    assert chart["operator"]["resources"]["limits"]["memory"] == "1Gi"
-    each = limits_in(1024).memory_mib
-    assert OPERATOR_MIB + 3 * each <= 1024
-    assert limits_in(None).memory_mib == each
-    assert limits_in(4096).memory_mib == 4 * each
