@@ -52,6 +52,8 @@ ANNOTATION_CONDITIONS = f"{GROUP}/conditions"
 ANNOTATION_BEAT = f"{GROUP}/beat"
 ANNOTATION_REVOKE = f"{GROUP}/revoke"
 ANNOTATION_REVOKED = f"{GROUP}/revoked"
+ANNOTATION_QUARANTINE = f"{GROUP}/quarantined-tables"
+"""On the operator's Lease: the tables whose logs it does not read for a while. It reads the log of one that a person removes."""
 
 FINALIZER_LEASE = f"{GROUP}/lease"
 FINALIZER_KOPF = f"{GROUP}/kopf"

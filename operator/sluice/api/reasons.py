@@ -440,6 +440,10 @@ class EventReason(_Word):
         "Of a policy: the API server does not take a job for its maintenance, for a quota or a webhook; the message quotes it, and "
         "the job is created once that takes it.",
     )
+    TABLE_QUARANTINED = (
+        "TableQuarantined",
+        "Of a job or a policy: the log of its table has ended two readers, and is not read for ten minutes; the message says why.",
+    )
     STATUS_UNREADABLE = "StatusUnreadable", "Its status can't be read, and has no place to say so."
 
 

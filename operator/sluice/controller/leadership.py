@@ -118,9 +118,9 @@ class Leadership:
         seen = self._seen
         return _annotations(seen.lease).get(name) if seen.is_held else None
 
-    async def annotate(self, name: str, text: str | None, *, without: str) -> None:
-        """Writes one annotation and removes the other."""
-        await self._update(annotations={name: text, without: None})
+    async def annotate(self, name: str, text: str | None, *, without: str | None = None) -> None:
+        """Writes one annotation, or removes it where there is no text, and removes the other."""
+        await self._update(annotations={name: text} | ({} if without is None else {without: None}))
 
     @property
     def lease(self) -> dict[str, Any]:

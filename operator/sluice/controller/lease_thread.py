@@ -49,7 +49,7 @@ class LeadershipBeside(Leadership):
         finally:
             counting.cancel()
 
-    async def annotate(self, name: str, text: str | None, *, without: str) -> None:
+    async def annotate(self, name: str, text: str | None, *, without: str | None = None) -> None:
         await self._thread.run(super().annotate(name, text, without=without))
 
     async def raise_epoch(self, at_least: int) -> int:

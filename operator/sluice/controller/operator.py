@@ -26,6 +26,7 @@ from sluice.controller.own_changes import OwnChanges
 from sluice.controller.policies import PolicyStatuses
 from sluice.controller.policies_at_work import Work, at_work
 from sluice.controller.policy_looks import PolicyLooks
+from sluice.controller.quarantine import Quarantine
 from sluice.controller.redis_client import connected
 from sluice.controller.run_commits import RunLogs
 from sluice.controller.spec_reader import SpecReader
@@ -123,6 +124,9 @@ async def run(config: OperatorConfig) -> None:
         "surroundings": surroundings.run(),
         "tell": tell_transitions(conditions, leadership, events),
         "events": events.run(),
+        "quarantine": Quarantine(
+            processes=logs_of_tables, leadership=leadership, world=world, tables=tables, events=events
+        ).run(),
         "turns": beat_while_turning(main),
     }
     tasks += [asyncio.create_task(work, name=name) for name, work in beside.items()]

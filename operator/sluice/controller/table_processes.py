@@ -6,14 +6,16 @@ asked in a third process, one question at a time.
 """
 
 import threading
+import time
 from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from typing import Final
+from datetime import UTC, datetime, timedelta
+from typing import Final, NamedTuple
 
 from sluice.controller.memory_shares import MemoryShares
-from sluice.processes.child import DeathCause, DeathError, NoAnswerError
+from sluice.installations.quarantined_tables import QuarantinedTable
+from sluice.processes.child import Death, DeathCause, DeathError, NoAnswerError
 from sluice.processes.limits import Limits, memory_of_container
 from sluice.processes.pool import Pool, QuarantineError
 from sluice.tables import TableFacts, TableKey, unread
@@ -51,6 +53,21 @@ def limits_in(container_mib: int | None) -> Limits:
     """The limits of each process in a container of so much memory; None: it has no limit."""
     memory = MemoryShares.of(container_mib).table_process
     return Limits(memory, cpu_seconds=30, patience=45.0, answer_mib=8, threads=64, stack_mib=1)
+
+
+_KINDS, _CAUSES = frozenset(map(str, TableQuestionKind)), frozenset(map(str, DeathCause))
+"""As another version may not have written them."""
+
+
+class _Read(NamedTuple):
+    """What is asked about a table, whatever is known of it."""
+
+    kind: TableQuestionKind
+    table: TableKey
+
+    @classmethod
+    def of(cls, table: QuarantinedTable) -> "_Read":
+        return cls(TableQuestionKind(table.reader), TableKey.parse(table.table))
 
 
 @dataclass(frozen=True)
@@ -116,6 +133,31 @@ class TableProcesses:
             raise LogUnreadableError(answer.unread)
         return answer.commits
 
+    def quarantined(self) -> list[QuarantinedTable]:
+        """Without tables whose stores did not answer: those have ended their readers for another reason than their logs."""
+        now, wall = time.monotonic(), datetime.now(UTC)
+        return [
+            QuarantinedTable(
+                key.table.text,
+                key.kind,
+                one.last.cause,
+                one.last.why,
+                (wall - timedelta(seconds=now - one.at)).replace(microsecond=0),
+            )
+            for key, one in self._pool.quarantined().items()
+            if isinstance(key, _Read) and one.last.cause is not DeathCause.OVERDUE
+        ]
+
+    def quarantine(self, table: QuarantinedTable) -> None:
+        """Does not read a table for the rest of its time of which another process has found this out."""
+        if table.reader in _KINDS and table.cause in _CAUSES:
+            age = (datetime.now(UTC) - table.since).total_seconds()
+            self._pool.quarantine(_Read.of(table), Death(DeathCause(table.cause), table.why), max(0.0, age))
+
+    def read_again(self, table: QuarantinedTable) -> bool:
+        """Has it read when it is needed next. Returns whether it is in quarantine."""
+        return table.reader in _KINDS and self._pool.forgive(_Read.of(table))
+
     def close(self) -> None:
         self._pool.close()
 
@@ -123,7 +165,7 @@ class TableProcesses:
         with self._lock:
             known = self._known[kind].get(key)
         question = TableQuestion(kind, key, None if known is None else known.mark)
-        answer = self._pool.ask((kind, key), question, lane=_LANES[kind])
+        answer = self._pool.ask(_Read(kind, key), question, lane=_LANES[kind])
         assert isinstance(answer, TableAnswer)  # noqa: S101 - the other end is ours
         found = _found(answer, known)
         with self._lock:

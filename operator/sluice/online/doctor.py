@@ -10,6 +10,7 @@ from sluice.api.engine_kind import EngineKind
 from sluice.api.operator_status import OperatorCondition, OperatorConditionType, read
 from sluice.controller.config import ConfigError, understood
 from sluice.engines import engine_for
+from sluice.installations import quarantined_tables
 from sluice.kube.client import UNAUTHORIZED, ApiError, Kube, NotFoundError
 from sluice.kube.definitions import look_at_definitions
 from sluice.kube.resources import APPLICATIONS, CONFIG_MAPS, DEPLOYMENTS, LEASES
@@ -27,6 +28,7 @@ from sluice.online.spark_operator import unserved
 from sluice.online.table_checks import table_findings
 
 CONFIG_KEY = "sluice.yaml"
+_LIFT = "mend its log; it is read again after ten minutes (docs/operations.md), or at once by"
 
 
 @dataclass(frozen=True)
@@ -188,6 +190,14 @@ async def _operator(kube: Kube, at: Installation, _asked: Asked) -> AsyncIterato
     conditions = read(str(annotations.get(names.ANNOTATION_CONDITIONS, "")))
     for finding in _conditions(conditions) if leader.leads else _last_words(conditions):
         yield finding
+    for one in quarantined_tables.read(annotations.get(names.ANNOTATION_QUARANTINE)):
+        message = f"its log has ended two readers by {one.since:%H:%M:%S}Z: the last one {one.why}"
+        yield warn(
+            "quarantine",
+            one.table,
+            message,
+            f"{_LIFT}: kubectl annotate lease -n {at.namespace} {name} {names.ANNOTATION_QUARANTINE}-",
+        )
 
 
 def _conditions(conditions: tuple[OperatorCondition, ...]) -> Iterator[Finding]:

@@ -111,12 +111,29 @@ class Pool:
         with self._lock:
             return self._suspects.get(key)
 
-    def forgive(self, key: Hashable) -> None:
-        """Has a quarantined question asked once more, alone."""
+    def quarantined(self) -> dict[Hashable, Suspect]:
+        """Without those that nobody has asked for long since they might have been."""
+        now = time.monotonic()
+        with self._lock:
+            return {
+                key: one
+                for key, one in self._suspects.items()
+                if one.is_quarantined and now - one.at < 2 * self._quarantine_seconds
+            }
+
+    def quarantine(self, key: Hashable, death: Death, seconds_ago: float) -> None:
+        """Puts a question into quarantine that another pool has found guilty, unless this one has found out about it itself."""
+        with self._lock:
+            self._suspects.setdefault(key, Suspect(MOST_DEATHS, death, time.monotonic() - seconds_ago))
+
+    def forgive(self, key: Hashable) -> bool:
+        """Has a quarantined question asked once more, alone. Returns whether it is in quarantine."""
         with self._lock:
             suspect = self._suspects.get(key)
-            if suspect is not None:
-                self._suspects[key] = replace(suspect, deaths=MOST_DEATHS - 1)
+            if suspect is None or not suspect.is_quarantined:
+                return False
+            self._suspects[key] = replace(suspect, deaths=MOST_DEATHS - 1)
+            return True
 
     def close(self) -> None:
         """Ends all processes, and all waits for their answers."""

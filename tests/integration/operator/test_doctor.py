@@ -19,6 +19,8 @@ from integration.waiting import eventually
 from sluice.api import names
 from sluice.api.conditions import ConditionStatus
 from sluice.api.operator_status import OperatorCondition, OperatorConditionType, written
+from sluice.installations import quarantined_tables
+from sluice.installations.quarantined_tables import QuarantinedTable
 from sluice.kube.rights import rights_of
 
 SAFE_ON_S3 = {"spark.delta.logStore.s3.impl": "io.delta.storage.S3DynamoDBLogStore"}
@@ -223,9 +225,15 @@ def test_what_a_leader_told_that_is_gone_is_not_well(cluster: Played, kubeconfig
     well = wrong.model_copy(
         update={"type": OperatorConditionType.RIGHTS_GRANTED, "status": ConditionStatus.TRUE}
     )
+    large = QuarantinedTable(
+        "s3://lake/large", "facts", "memory", "needed more than 192 MiB", well.last_transition_time
+    )
     metadata = {
         "name": names.leader_lease("sluice"),
-        "annotations": {names.ANNOTATION_CONDITIONS: written((wrong, well))},
+        "annotations": {
+            names.ANNOTATION_CONDITIONS: written((wrong, well)),
+            names.ANNOTATION_QUARANTINE: quarantined_tables.written([large]),
+        },
     }
     renewed = "2026-01-01T00:00:00.000000Z"
     cluster.objects.create(
@@ -238,6 +246,12 @@ def test_what_a_leader_told_that_is_gone_is_not_well(cluster: Played, kubeconfig
     assert told["level"] == "warn"
     assert told["subject"] == "LeaseTableUsable"
     assert told["message"] == "the last leader said NoAnswer: Redis does not answer"
+    [told] = [one for level in found.values() for one in level if one["check"] == "quarantine"]
+    assert (told["level"], told["subject"]) == ("warn", "s3://lake/large")
+    assert (
+        told["message"] == "its log has ended two readers by 00:00:00Z: the last one needed more than 192 MiB"
+    )
+    assert told["cure"].endswith("sluice-leader sluice.dev/quarantined-tables-")
 
 
 def test_the_password_of_the_environment_counts_where_the_url_has_none(

@@ -161,6 +161,12 @@ async def test_a_spec_that_costs_the_process_its_life_is_asked_again_and_refused
     assert specs.has_read(job), "it is not asked for again"
 
 
+async def test_a_job_whose_spec_was_in_quarantine_is_over_for_the_next_leader(world: World) -> None:
+    refused = {"phase": "Failed", "reason": "NotUnderstood", "observedGeneration": 1}
+    world.job_seen(job_body("a", sql=f"DELETE FROM delta.`/lake/a` {LONG}") | {"status": refused})
+    assert world.is_done_with("uid-a"), "the loop forgets it, and asks no process about its spec"
+
+
 async def test_a_job_that_is_gone_is_not_read(specs: SpecReader, world: World, process: Process) -> None:
     process.may_read.clear()
     first, second = arrives(world, "a"), arrives(world, "b")

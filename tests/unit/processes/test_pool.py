@@ -223,7 +223,15 @@ def test_a_question_that_cost_two_processes_is_in_quarantine_until_it_is_forgive
             ask(pool, "grows", 1024, key="large")
     assert pool.deaths.total() == 2
 
-    pool.forgive("large")
+    assert set(pool.quarantined()) == {"large"}
+    other = start()
+    other.quarantine("large", suspect.last, 5.0)
+    with pytest.raises(QuarantineError, match="needed more than 128 MiB of memory"):
+        ask(other, "grows", 1024, key="large")
+    assert not other.deaths
+
+    assert pool.forgive("large")
+    assert not pool.forgive("large")
     with pytest.raises(DeathError):
         ask(pool, "grows", 1024, key="large")
     assert pool.deaths.total() == 3, "it is asked alone at once"

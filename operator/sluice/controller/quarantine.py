@@ -1,0 +1,91 @@
+"""Tells of tables whose logs have ended two readers, keeps them on the operator's Lease, and lifts what a person removes there.
+
+It runs beside the acting loop, on the leader alone.
+"""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+
+from sluice.api import names
+from sluice.api.reasons import EventReason
+from sluice.controller.events import EventWriter
+from sluice.controller.leadership import Leadership, LostLeadershipError
+from sluice.controller.table_processes import READ_AGAIN_SECONDS, TableProcesses
+from sluice.controller.table_reader import TableReader
+from sluice.controller.world import World
+from sluice.installations.quarantined_tables import QuarantinedTable, read, written
+from sluice.kube.client import ApiError
+from sluice.tables import TableKey
+
+logger = logging.getLogger(__name__)
+
+PAUSE = 1.0
+MOST_JOBS = 10
+"""Jobs of one table that get an Event: thousands may wait for it, and the status of each says why."""
+
+
+@dataclass(kw_only=True)
+class Quarantine:
+    processes: TableProcesses
+    leadership: Leadership
+    world: World
+    tables: TableReader
+    events: EventWriter
+    _kept: dict[tuple[str, str], QuarantinedTable] | None = None
+    """What the Lease says. None: this process does not lead, or has not read it yet."""
+
+    async def run(self) -> None:
+        while True:
+            await asyncio.sleep(PAUSE)
+            if not self.leadership.leads():
+                self._kept = None
+                continue
+            try:
+                await self.heed()
+            except (ApiError, LostLeadershipError) as error:
+                logger.warning("the tables in quarantine could not be written down: %s; trying again", error)
+
+    async def heed(self) -> None:
+        text = self.leadership.annotation(names.ANNOTATION_QUARANTINE)
+        there = {one.place: one for one in read(text)}
+        if self._kept is None:
+            for one in there.values():
+                self.processes.quarantine(one)
+            self._kept = there
+        for place, one in self._kept.items():
+            if place not in there:
+                self._lift(one)
+        wanted = written(self.processes.quarantined())
+        if wanted != text:
+            await self.leadership.annotate(names.ANNOTATION_QUARANTINE, wanted)
+        now = {one.place: one for one in read(wanted)}
+        for place in now.keys() - self._kept.keys():
+            await self._tell(now[place])
+        self._kept = now
+
+    def _lift(self, one: QuarantinedTable) -> None:
+        if not self.processes.read_again(one):
+            return
+        logger.info("%s: its log is read again, as somebody asked for", one.table)
+        key = TableKey.parse(one.table)
+        self.tables.changed((key,))
+        for uid in self.world.resting.on(key):
+            self.world.mark(uid)
+
+    async def _tell(self, one: QuarantinedTable) -> None:
+        key = TableKey.parse(one.table)
+        message = (
+            f"the log of {one.table} is in quarantine: its reader {one.why}, twice. Sluice reads it again after "
+            f"{READ_AGAIN_SECONDS / 60:.0f} minutes, or at once if you remove it from the annotation "
+            f"{names.ANNOTATION_QUARANTINE} of the operator's Lease"
+        )
+        logger.warning("%s", message)
+        for called, table in self.world.declarations.tables.items():
+            policy = self.world.policies.get(*called.split("/")) if table == key else None
+            if policy is not None:
+                await self.events.tell_of_policy(policy, EventReason.TABLE_QUARANTINED, message, warning=True)
+        for uid in self.world.resting.on(key)[:MOST_JOBS]:
+            job = self.world.jobs.get(uid)
+            if job is not None and job.open_attempt is None:
+                await self.events.tell(job, EventReason.TABLE_QUARANTINED, message, warning=True)
