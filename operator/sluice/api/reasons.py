@@ -19,6 +19,10 @@ class _Word(StrEnum):
 
 
 class Reason(_Word):
+    READING_SPEC = (
+        "ReadingSpec",
+        "Pending: its long spec is being read, or waits for that, which takes longer than a second.",
+    )
     READING_TABLES = (
         "ReadingTables",
         "Pending: the logs of its tables are being read, which takes longer than a second.",

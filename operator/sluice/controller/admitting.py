@@ -236,12 +236,18 @@ class Admitting:
     def _until_it_is_read(self, job: JobView) -> bool | None:
         """Whether it wants nothing until its spec and its tables were read; None: they were."""
         if not self.specs.has_read(job):
-            return True
+            return self._is_told_of_reading(job, self.specs.waited(job))
         if not self.tables.knows(job):
-            left = SLOW_SECONDS - self.tables.waited(job)
-            self.timers.within(left + 0.1 if left > 0 else PATIENCE, job.uid)
-            return left > 0 or job.phase is not None
-        return None if self.specs.has_read(self.world.jobs[job.uid]) else True
+            return self._is_told_of_reading(job, self.tables.waited(job))
+        if not self.specs.has_read(self.world.jobs[job.uid]):
+            return self._is_told_of_reading(job, self.specs.waited(job))
+        return None
+
+    def _is_told_of_reading(self, job: JobView, waited: float) -> bool:
+        """Whether it says so, or need not yet."""
+        left = SLOW_SECONDS - waited
+        self.timers.within(left + 0.1 if left > 0 else PATIENCE, job.uid)
+        return left > 0 or job.phase is not None
 
     def _as_waiter(self, job: JobView) -> Waiter:
         tables, declarations = job.footprint.keys, self.world.declarations
@@ -284,7 +290,7 @@ class Admitting:
             await self.refusing.refuse(job, unfit(str(error)))
             return
         if not known or not self.specs.has_read(job):
-            await self._await_tables(job)
+            await self._tell_of_reading(job)
             return
         understood = UnderstoodFields.of(job)
         if job.spec.admission.suspend:
@@ -410,9 +416,16 @@ class Admitting:
         kept = self.own_changes.keeps(job)
         return None if kept is None or kept.quiet_for else kept.obstacle
 
-    async def _await_tables(self, job: JobView) -> None:
-        """Says that its tables are being read; reading usually takes less time than writing that would."""
-        if job.phase is None and job.is_read and self.tables.waited(job) > SLOW_SECONDS:
+    async def _tell_of_reading(self, job: JobView) -> None:
+        """Says once that its spec or its tables are being read; reading usually takes less time than writing that would."""
+        if job.phase is not None:
+            return
+        if self.specs.waited(job) > SLOW_SECONDS:
+            ahead = self.specs.ahead(job)
+            waits = f"its long spec waits to be read; ahead of it: {ahead}"
+            message = waits if ahead else "its long spec is being read"
+            await self.statuses.write(job, StatusChange(Phase.PENDING, Reason.READING_SPEC, message))
+        elif job.is_read and self.tables.waited(job) > SLOW_SECONDS:
             tables = ", ".join(key.text for key in job.tables)
             message = (
                 f"reading the log of {tables}; without an answer within {PATIENCE:.0f} s the job queues as if it "

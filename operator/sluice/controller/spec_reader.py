@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
@@ -39,6 +40,8 @@ class SpecReader:
         self._turns = Turns()
         self._asked: dict[str, SpecQuestion] = {}
         """What is to be read of each job, by its uid: as it was last asked for."""
+        self._since: dict[str, float] = {}
+        """When each of these was first asked for."""
         self._reading: asyncio.Task[None] | None = None
 
     def close(self) -> None:
@@ -59,11 +62,20 @@ class SpecReader:
             return True
         if job.uid not in self._asked:
             self._turns.add(job.uid, job.namespace)
+            self._since[job.uid] = time.monotonic()
         self._asked[job.uid] = question
         if self._reading is None:
             self._reading = asyncio.create_task(self._read(), name="read specs")
             self._reading.add_done_callback(self._ended)
         return False
+
+    def waited(self, job: JobView) -> float:
+        """Seconds since its spec was asked for that is still to be read."""
+        return time.monotonic() - self._since.get(job.uid, time.monotonic())
+
+    def ahead(self, job: JobView) -> int:
+        """How many specs are read before the job's."""
+        return self._turns.ahead(job.uid, job.namespace) + (job.uid in self._turns)
 
     async def _read(self) -> None:
         while self._turns:
@@ -72,7 +84,10 @@ class SpecReader:
             try:
                 answer = await self._answer(uid, question) if uid in self._world.jobs else None
             finally:
-                del self._asked[uid]  # the next look at the job asks for what has changed meanwhile
+                del (
+                    self._asked[uid],
+                    self._since[uid],
+                )  # the next look at the job asks for what has changed meanwhile
             job = self._world.jobs.get(uid)
             if job is not None and answer is not None:
                 job.take(question, answer)

@@ -9,6 +9,9 @@ class Turns:
     def __bool__(self) -> bool:
         return bool(self._waiting)
 
+    def __contains__(self, uid: object) -> bool:
+        return any(uid in waiting for waiting in self._waiting.values())
+
     def add(self, uid: str, namespace: str) -> None:
         self._waiting.setdefault(namespace, {})[uid] = None
 
@@ -21,6 +24,18 @@ class Turns:
         if waiting:
             self._waiting[namespace] = waiting  # behind the other namespaces
         return uid
+
+    def ahead(self, uid: str, namespace: str) -> int:
+        """How many of those that wait now have their turns before it."""
+        if uid not in self._waiting.get(namespace, {}):
+            return 0
+        own = list(self._waiting[namespace]).index(uid)
+        found, is_before = own, True
+        for other, waiting in self._waiting.items():
+            is_before = is_before and other != namespace
+            if other != namespace:
+                found += min(len(waiting), own + is_before)
+        return found
 
     def drop(self, uid: str, namespace: str) -> None:
         """Drops it, if it still has a turn to come."""

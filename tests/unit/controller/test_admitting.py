@@ -1,5 +1,7 @@
 """Who is granted, where the intent of one of them can't be written."""
 
+import asyncio
+import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
@@ -28,8 +30,9 @@ from sluice.engines import RuntimeProfile
 from sluice.kube.client import ApiError, ConflictError, NotFoundError
 from sluice.leases import Epochs, Grant, Lease, Reach
 from sluice.lifecycle.job import JobView
-from sluice.lifecycle.spec_reading import reader
+from sluice.lifecycle.spec_reading import READ_AT_ONCE, reader
 from sluice.lifecycle.status import StatusChange, UnderstoodFields, as_body, status_after
+from sluice.processes.child import NoAnswerError
 from sluice.tables import LogStore
 from unit.controller.bodies import PARTITIONED, job_body, unfenced
 from unit.lifecycle.objects import TOKEN, application
@@ -427,3 +430,34 @@ async def test_a_job_that_is_kept_for_long_says_why_once() -> None:
     status = asked.world.jobs["uid-a"].status
     assert (status.phase, status.reason) == (Phase.PENDING, "AwaitsLook")
     assert asked.consider("uid-a")
+
+
+async def test_a_job_says_once_that_its_long_spec_waits_to_be_read_and_how_many_are_ahead(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "SLOW_SECONDS", 0.0)
+    _, asked = admitting({})
+    may_read = threading.Event()
+
+    def reads(*_: Any, **__: Any) -> Any:
+        assert may_read.wait(120)
+        raise NoAnswerError("was ended")
+
+    pool: Any = SimpleNamespace(ask=reads, close=may_read.set)
+    asked.specs = SpecReader(asked.world, pool)
+    long = " /* " + "x" * READ_AT_ONCE + " */"
+    for name in ("first", "second"):
+        asked.world.job_seen(job_body(name, sql=f"DELETE FROM delta.`/lake/{name}`{long}"))
+        assert not asked.consider(f"uid-{name}"), "it is still to be told"
+    await asyncio.sleep(0.01)
+    for name, message in (
+        ("first", "its long spec is being read"),
+        ("second", "its long spec waits to be read; ahead of it: 1"),
+    ):
+        await asked.prepare(asked.world.jobs[f"uid-{name}"])
+        job = asked.world.jobs[f"uid-{name}"]
+        assert (job.phase, job.status.reason, job.status.message) == (Phase.PENDING, "ReadingSpec", message)
+        assert asked.consider(job.uid), "it wants nothing until it is read"
+        await asked.prepare(job)
+        assert asked.world.jobs[job.uid].resource_version == job.resource_version, "it is written once"
+    asked.specs.close()

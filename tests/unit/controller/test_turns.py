@@ -18,6 +18,18 @@ def test_namespaces_take_turns_and_each_uid_has_one() -> None:
     assert not turns
 
 
+def test_how_many_are_ahead_is_how_many_are_taken_before() -> None:
+    turns, waiting = (
+        Turns(),
+        [(f"{namespace}{number}", namespace) for namespace in "abc" for number in range(4)],
+    )
+    for uid, namespace in (*waiting[:7], *waiting[8:]):
+        turns.add(uid, namespace)
+    turns.take()
+    expected = {uid: turns.ahead(uid, namespace) for uid, namespace in waiting}
+    assert {uid: at for at, uid in enumerate(taken(turns))} | {"a0": 0, "b3": 0} == expected
+
+
 def test_who_is_dropped_has_no_turn_and_who_has_none_may_be_dropped() -> None:
     turns = Turns()
     turns.add("a1", "a")
