@@ -7,7 +7,7 @@ asked in a third process, one question at a time.
 
 import threading
 import time
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from sluice.controller.memory_shares import MemoryShares
 from sluice.installations.quarantined_tables import QuarantinedTable
+from sluice.processes.bounded_dict import BoundedDict
 from sluice.processes.child import Death, DeathCause, DeathError, NoAnswerError
 from sluice.processes.limits import Limits, memory_of_container
 from sluice.processes.pool import Pool, QuarantineError
@@ -88,8 +89,8 @@ class TableProcesses:
             environment=_ENVIRONMENT,
             quarantine_seconds=READ_AGAIN_SECONDS,
         )
-        self._known: dict[TableQuestionKind, OrderedDict[TableKey, _Known]] = {
-            kind: OrderedDict() for kind in TableQuestionKind
+        self._known: dict[TableQuestionKind, BoundedDict[TableKey, _Known]] = {
+            kind: BoundedDict(MOST_TABLES) for kind in TableQuestionKind
         }
         self._lock = threading.Lock()
 
@@ -169,11 +170,7 @@ class TableProcesses:
         assert isinstance(answer, TableAnswer)  # noqa: S101 - the other end is ours
         found = _found(answer, known)
         with self._lock:
-            answers = self._known[kind]
-            answers[key] = _Known(answer.mark, found)
-            answers.move_to_end(key)
-            if len(answers) > MOST_TABLES:
-                answers.popitem(last=False)
+            self._known[kind].put(key, _Known(answer.mark, found))
         return found
 
 

@@ -99,7 +99,7 @@ def _region(reading: Reading, text: str | None, absent: Region) -> Region:
     plain = text.strip().lower()
     if plain in ("true", "false"):
         return EVERYTHING if plain == "true" else NOTHING
-    if not reading.around.allowance.take_declared(len(text)):
+    if not reading.around.allowance.declared.take(len(text)):
         return because(
             EVERYTHING, f"the conditions of spec.footprint have more than {MAX_DECLARED} characters"
         )

@@ -10,11 +10,12 @@ import logging
 import math
 import threading
 import time
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from sluice.processes.bounded_dict import BoundedDict
 from sluice.processes.child import Child, Death, DeathCause, DeathError, NoAnswerError
 from sluice.processes.limits import Limits
 
@@ -79,7 +80,7 @@ class Pool:
         """Of the suspect that waits for its turn, or has it."""
         self._lock = threading.Lock()
         self._to_ask_alone = 0
-        self._suspects: OrderedDict[Hashable, Suspect] = OrderedDict()
+        self._suspects: BoundedDict[Hashable, Suspect] = BoundedDict(MOST_SUSPECTS)
         self._is_closed = False
         self.deaths: Counter[DeathCause] = Counter()
         """Processes that died since the beginning."""
@@ -207,11 +208,9 @@ class Pool:
         if error.death.cause is DeathCause.CLOSED:
             raise error
         with self._lock:
-            before = self._suspects.pop(key, None)
+            before = self._suspects.get(key)
             suspect = Suspect(1 if before is None else before.deaths + 1, error.death, time.monotonic())
-            self._suspects[key] = suspect
-            if len(self._suspects) > MOST_SUSPECTS:
-                self._suspects.popitem(last=False)
+            self._suspects.put(key, suspect)
         return suspect
 
     def _absolve(self, key: Hashable) -> None:

@@ -5,7 +5,6 @@ May be called from many threads. A look may take as long as the store does: call
 """
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -14,6 +13,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
 
 from sluice.predicates import PredicateError
+from sluice.processes.bounded_dict import BoundedDict
 from sluice.tables.address import LogUnreadableError, address_of
 from sluice.tables.commit_files import FilesUnknownError
 from sluice.tables.current_files import files_of
@@ -77,10 +77,9 @@ class TableLooks:
         most_files: int = MOST_FILES,
     ) -> None:
         self._now = now
-        self._most_tables = most_tables
         self._most_commits = most_commits
         self._most_files = most_files
-        self._seen: OrderedDict[TableKey, _Seen] = OrderedDict()
+        self._seen: BoundedDict[TableKey, _Seen] = BoundedDict(most_tables)
         self._lock = threading.Lock()
 
     def look(self, key: TableKey) -> Look:
@@ -108,8 +107,8 @@ class TableLooks:
 
     def _keep(self, key: TableKey, seen: _Seen) -> None:
         with self._lock:
-            self._seen[key] = seen
-            while len(self._seen) > self._most_tables or self._oldest() < seen.look.at - FORGOTTEN_AFTER:
+            self._seen.put(key, seen)
+            while self._oldest() < seen.look.at - FORGOTTEN_AFTER:
                 self._seen.popitem(last=False)
 
     def _oldest(self) -> datetime:

@@ -5,7 +5,6 @@ An answer about a table that says the same as the last one is sent as its mark a
 
 import threading
 import uuid
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
@@ -13,6 +12,7 @@ from enum import StrEnum
 from itertools import count
 from typing import cast
 
+from sluice.processes.bounded_dict import BoundedDict
 from sluice.tables.address import LogUnreadableError
 from sluice.tables.facts import TableFacts
 from sluice.tables.identity import TableKey
@@ -71,8 +71,8 @@ class TableAnswers:
             TableQuestionKind.FACTS: facts,
             TableQuestionKind.LOOK: look,
         }
-        self._last: dict[TableQuestionKind, OrderedDict[TableKey, _Last]] = {
-            kind: OrderedDict() for kind in TableQuestionKind
+        self._last: dict[TableQuestionKind, BoundedDict[TableKey, _Last]] = {
+            kind: BoundedDict(MOST_TABLES) for kind in TableQuestionKind
         }
         self._process = uuid.uuid4().hex
         self._number = count()
@@ -83,12 +83,10 @@ class TableAnswers:
         found = self._read[question.kind](question.key)
         lasts = self._last[question.kind]
         with self._lock:
-            last = lasts.pop(question.key, None)
+            last = lasts.get(question.key)
             is_same = last is not None and _says_the_same(found, last.found)
             mark = last.mark if last is not None and is_same else f"{self._process}-{next(self._number)}"
-            lasts[question.key] = _Last(mark, found)
-            if len(lasts) > MOST_TABLES:
-                lasts.popitem(last=False)
+            lasts.put(question.key, _Last(mark, found))
         at = found.at if isinstance(found, Look) else begun
         return TableAnswer(mark, at, None if is_same and question.known == mark else found)
 

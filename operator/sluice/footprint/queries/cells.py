@@ -169,7 +169,7 @@ def _bounded(cell: FromTable, column: Column, reading: Reading) -> Predicate:
     known = reading.bounds_known
     asked = id(cell.conditions), cell.type, column.name
     if asked not in known:
-        if not reading.around.allowance.take_cells(_CELLS_OF_A_CONDITION * len(cell.conditions)):
+        if not reading.around.allowance.cells.take(_CELLS_OF_A_CONDITION * len(cell.conditions)):
             return Anything(TOO_MANY_CELLS)
         known[asked] = cell.conditions, _bound_by(cell, column, reading)
     return known[asked][1]
@@ -260,7 +260,7 @@ def conditions_on(
     known = reading.conditions_known
     key = (id(conditions), tables)
     if key not in known:
-        if not reading.around.allowance.take_cells(_CELLS_OF_A_SURVEY * len(conditions)):
+        if not reading.around.allowance.cells.take(_CELLS_OF_A_SURVEY * len(conditions)):
             return ()
         counting = conditions if tables is None else called(conditions, tables, reading)
         known[key] = conditions, _by_column(reading, counting)

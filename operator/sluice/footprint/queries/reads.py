@@ -112,7 +112,7 @@ def _through_view(name: str, reading: Reading, seen: dict[str, Reads]) -> Reads 
     if name not in seen:
         seen[name] = _everything(f"{name} is a view upon views, too deep to be looked through")
         looked = reading.survey(query).size
-        if not reading.around.allowance.take_seen_through_views(looked):
+        if not reading.around.allowance.seen_through_views.take(looked):
             seen[name] = _everything("the statements of the job select too often from its temporary views")
         elif len(seen) <= MAX_VIEWS_SEEN:
             inside = replace(reading, around=reading.around.inside_view(name))

@@ -127,7 +127,7 @@ def _renamed(rows: Rows, relation: exp.Expr) -> Rows:
 
 def _values(query: exp.Values, reading: Reading) -> Rows:
     width = sum(max(1, len(element.expressions)) for element in query.expressions)
-    if len(query.expressions) > MAX_ROWS or not reading.around.allowance.take_cells(width):
+    if len(query.expressions) > MAX_ROWS or not reading.around.allowance.cells.take(width):
         return None
     rows = []
     for element in query.expressions:
@@ -153,7 +153,7 @@ def _combined(query: exp.SetOperation, reading: Reading, depth: int) -> Rows:
         rows = rows_of(part, reading, depth + 1)
         if rows is None or len(found) + len(rows) > MAX_ROWS:
             return None
-        if not reading.around.allowance.take_cells(sum(row.width for row in rows)):
+        if not reading.around.allowance.cells.take(sum(row.width for row in rows)):
             return None
         found.extend(rows)
         kept = kept or len(rows)
@@ -279,7 +279,7 @@ def _names_told_apart(
 
 def _selected(outputs: Sequence[Output | Expansion | Unknown], scope: _Scope, inner: Sequence[Row]) -> Rows:
     width = sum(scope.width(outputs, row) for row in inner)
-    if not scope.reading.around.allowance.take_cells(width):
+    if not scope.reading.around.allowance.cells.take(width):
         return None
     return tuple(_row(outputs, scope, row) for row in inner)
 
@@ -361,9 +361,9 @@ def _table(node: exp.Table, reading: Reading, depth: int) -> Rows:
         if query is None or reading.stranger_in(query) is not None or not same:
             return None
         nodes = reading.survey(query).nodes
-        return rows_of(query, reading, depth + 1) if reading.around.allowance.take_cells(len(nodes)) else None
+        return rows_of(query, reading, depth + 1) if reading.around.allowance.cells.take(len(nodes)) else None
     facts = reading.columns_of(node)
-    if facts is None or not reading.around.allowance.take_cells(len(facts.columns.columns)):
+    if facts is None or not reading.around.allowance.cells.take(len(facts.columns.columns)):
         return (ANY_ROW,)
     return (Row(tuple((c.name, FromTable(type=c.type)) for c in facts.columns.columns)),)
 

@@ -39,7 +39,7 @@ def sources_of(
             continue
         written = _written(query)
         looked = survey(query)
-        if seen and not allowance.take_seen_through_views(looked.size):
+        if seen and not allowance.seen_through_views.take(looked.size):
             any_table = True
             break
         any_table = any_table or looked.stranger(written=written) is not None or _calls_users(looked, spark)

@@ -230,7 +230,7 @@ def landing(
             )
         )
     rows = rows_of(query, reading) if query is not None else None
-    if rows is None and reading.around.allowance.cells < 0:
+    if rows is None and reading.around.allowance.cells.left < 0:
         return partitions(Anything(TOO_MANY_CELLS))
     if rows is None:
         rows = (Row(()),)

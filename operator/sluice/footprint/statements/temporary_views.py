@@ -114,7 +114,7 @@ def _views_upon(name: str, statement: Statement, around: Surroundings) -> set[st
     queries = {view: query for view, query in around.views.items() if query is not None}
     found, pending = {name}, [name]
     while pending:
-        if not around.allowance.take_views_upon(1):
+        if not around.allowance.views_upon.take(1):
             raise NotUnderstoodError(
                 f"{place(statement)}: views from which others select are made anew too often: give each view a name of its own, "
                 "or split the job"
