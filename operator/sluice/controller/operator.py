@@ -116,7 +116,13 @@ async def run(config: OperatorConfig) -> None:
 
     async def lead() -> None:
         await surroundings.begin()
-        await _lead(leadership, claiming, conditions, partial(loop_of, shared), _of_policies(shared, looks))
+        await _lead(
+            leadership,
+            claiming,
+            conditions,
+            partial(loop_of, shared),
+            _beside_the_loop(shared, looks, logs_of_tables),
+        )
 
     beside: dict[str, Coroutine[Any, Any, None]] = {
         "lead": lead(),
@@ -124,9 +130,6 @@ async def run(config: OperatorConfig) -> None:
         "surroundings": surroundings.run(),
         "tell": tell_transitions(conditions, leadership, events),
         "events": events.run(),
-        "quarantine": Quarantine(
-            processes=logs_of_tables, leadership=leadership, world=world, tables=tables, events=events
-        ).run(),
         "turns": beat_while_turning(main),
     }
     tasks += [asyncio.create_task(work, name=name) for name, work in beside.items()]
@@ -147,8 +150,10 @@ async def run(config: OperatorConfig) -> None:
         await kube.close()
 
 
-def _of_policies(shared: Shared, looks: PolicyLooks) -> Callable[[Loop], Work]:
-    """What a leader does for policies, beside its loop."""
+def _beside_the_loop(
+    shared: Shared, looks: PolicyLooks, logs_of_tables: TableProcesses
+) -> Callable[[Loop], Work]:
+    """What a leader does beside its loop: for tables in quarantine, and for policies."""
     statuses = PolicyStatuses(
         shared.kube,
         shared.world,
@@ -158,7 +163,18 @@ def _of_policies(shared: Shared, looks: PolicyLooks) -> Callable[[Loop], Work]:
     )
     shared.metrics.count(WorkDone.POLICY_LOOKS, lambda: looks.looks)
     shared.metrics.count(WorkDone.POLICY_STATUSES, lambda: statuses.written)
-    return partial(at_work, shared, looks, statuses)
+
+    def work(loop: Loop) -> Work:
+        quarantine = Quarantine(
+            processes=logs_of_tables,
+            leadership=shared.leadership,
+            world=shared.world,
+            tables=shared.tables,
+            events=shared.events,
+        )
+        return {"quarantine": quarantine.run, **at_work(shared, looks, statuses, loop)}
+
+    return work
 
 
 def _standing(world: World, leadership: Leadership, conditions: Conditions) -> Standing:

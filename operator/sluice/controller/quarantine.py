@@ -1,6 +1,6 @@
 """Tells of tables whose logs have ended two readers, keeps them on the operator's Lease, and lifts what a person removes there.
 
-It runs beside the acting loop, on the leader alone.
+It runs beside the acting loop, and is made anew for each time that this replica leads.
 """
 
 import asyncio
@@ -33,18 +33,18 @@ class Quarantine:
     tables: TableReader
     events: EventWriter
     _kept: dict[tuple[str, str], QuarantinedTable] | None = None
-    """What the Lease says. None: this process does not lead, or has not read it yet."""
+    """What the Lease says. None: it was not read yet."""
 
     async def run(self) -> None:
+        """Runs as long as this replica leads. What the leader before wrote down counts before anything is read."""
         while True:
-            await asyncio.sleep(PAUSE)
-            if not self.leadership.leads():
-                self._kept = None
-                continue
             try:
                 await self.heed()
             except (ApiError, LostLeadershipError) as error:
                 logger.warning("the tables in quarantine could not be written down: %s; trying again", error)
+            except Exception:
+                logger.exception("the operator failed on the tables in quarantine; trying again")
+            await asyncio.sleep(PAUSE)
 
     async def heed(self) -> None:
         text = self.leadership.annotation(names.ANNOTATION_QUARANTINE)
