@@ -4,8 +4,9 @@ Nothing here calls Kubernetes: a manifest can be checked on a laptop with the wo
 are loaded when one is first asked for: programs that only need names start in a fraction of the time.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from sluice.lazy_names import load_from
 
 if TYPE_CHECKING:
     from sluice.api.job import DeltaWriteJob, DeltaWriteJobSpec
@@ -31,10 +32,4 @@ _MODULE_OF = {
     "DeltaWriteJobStatus": "job_status",
 }
 
-
-def __getattr__(name: str) -> object:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__} has no attribute {name}")
-    found: object = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
-    globals()[name] = found
-    return found
+__getattr__ = load_from(__name__, _MODULE_OF)

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field, Strict
 from pydantic_core import PydanticCustomError
 
+from sluice.api.strings import shortened
 from sluice.api.validation import Validation, matching
 
 NOT_BLANK = matching(r"[^\t-\r ]", "must not be empty: leave the field out or fill it in")
@@ -35,15 +36,6 @@ def _within_64_bits(value: int) -> int:
 
 
 WITHIN_64_BITS = AfterValidator(_within_64_bits)
-
-
-def without_surrogates(text: str) -> str:
-    """Replaces lone surrogates, halves of characters, which people may write into objects and no JSON takes."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def shortened(text: str, maximum: int) -> str:
-    return text if len(text) <= maximum else text[: maximum - 1] + "…"
 
 
 def cut_to(maximum: int) -> BeforeValidator:

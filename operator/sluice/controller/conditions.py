@@ -13,9 +13,9 @@ from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from sluice.api.bounds import without_surrogates
 from sluice.api.conditions import ConditionStatus
 from sluice.api.operator_status import OperatorCondition, OperatorConditionType, read, written
+from sluice.api.strings import without_surrogates
 
 logger = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ class MemoryShares:
     operator: int
     """The operator's own memory, which no limit of its own holds: 10,000 waiting and as many finished jobs need 302 MiB."""
     table_process: int
-    """Reading small tables takes 70 MiB, and 140 MiB for sixteen at once. Each file of a table takes 0.6 KiB more."""
+    """Reading small tables takes 50 MiB, and 120 MiB for sixteen at once. Each file of a table takes 0.6 KiB more."""
     spec_process: int
     """The largest texts of each kind take 113 MiB at most."""
 

@@ -8,7 +8,6 @@ from pydantic import ValidationError
 
 from sluice.api import names
 from sluice.api.base import Model
-from sluice.api.bounds import without_surrogates
 from sluice.api.job_status import (
     MAX_NAMES,
     AttemptException,
@@ -19,6 +18,7 @@ from sluice.api.job_status import (
     ReportedName,
     StreamProgress,
 )
+from sluice.api.strings import without_surrogates
 from sluice.api.tables import TableRef
 from sluice.engines.progress import stream_from
 

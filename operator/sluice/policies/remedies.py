@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from sluice.api.bounds import SHORT, shortened
+from sluice.api.bounds import SHORT
 from sluice.api.job_status import Phase
 from sluice.api.policy import DeltaTablePolicySpec, Enforcement
 from sluice.api.policy_enforced import Enforced, EnforcedReason, FieldSet, SetBack
+from sluice.api.strings import shortened
 from sluice.delta.version import Version
 from sluice.policies.alteration import Alteration, ClusterBy
 from sluice.policies.difference import Plan, plan_of

@@ -7,9 +7,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from sluice.api.base import Json
-from sluice.api.bounds import without_surrogates
 from sluice.api.conditions import Condition, ConditionStatus
 from sluice.api.reasons import PolicyReason
+from sluice.api.strings import without_surrogates
 from sluice.lifecycle.status import difference
 from sluice.policies.standing import PolicyState, Standing, Verdict
 

@@ -35,36 +35,41 @@ For those who write footprints:
 - Timestamps are compared only between sessions of one time zone; without a zone they are `Anything`.
 
 Layers: values < columns < literals < coercion < tree < atoms < functions < computed < known < region < text;
-syntax < reasons < scope < terms < plain < parse; nnf below region, project beside it.
+syntax < reason_texts < scope < terms < plain < condition_parser; nnf below region, project beside it.
 Pure: no I/O, no clock, no globals; limits count nodes, so the same text always gives the same answer.
 """
 
-from sluice.predicates.columns import Column, ColumnType, Kind, Table, parse_type
-from sluice.predicates.errors import PredicateError
-from sluice.predicates.parse import parse
-from sluice.predicates.partition import partition_region
-from sluice.predicates.project import from_conjuncts, from_whole
-from sluice.predicates.region import Region, compiled, covers, disjoint, merged, overlap
-from sluice.predicates.scope import is_told_in
-from sluice.predicates.session import Session
-from sluice.predicates.syntax import refuse_templates
-from sluice.predicates.text import example, quoted, to_sql
-from sluice.predicates.tree import (
-    ALWAYS,
-    NEVER,
-    And,
-    Anything,
-    Atom,
-    IsNull,
-    IsTrue,
-    Not,
-    Or,
-    Predicate,
-    TruthValue,
-    conjunction,
-    disjunction,
-    reasons,
-)
+from typing import TYPE_CHECKING
+
+from sluice.lazy_names import load_from
+
+if TYPE_CHECKING:
+    from sluice.predicates.columns import Column, ColumnType, Kind, Table, parse_type
+    from sluice.predicates.condition_parser import parse
+    from sluice.predicates.errors import PredicateError
+    from sluice.predicates.partition import partition_region
+    from sluice.predicates.project import from_conjuncts, from_whole
+    from sluice.predicates.region import Region, compiled, covers, disjoint, merged, overlap
+    from sluice.predicates.scope import is_told_in
+    from sluice.predicates.session import Session
+    from sluice.predicates.syntax import refuse_templates
+    from sluice.predicates.text import example, quoted, to_sql
+    from sluice.predicates.tree import (
+        ALWAYS,
+        NEVER,
+        And,
+        Anything,
+        Atom,
+        IsNull,
+        IsTrue,
+        Not,
+        Or,
+        Predicate,
+        TruthValue,
+        conjunction,
+        disjunction,
+        reasons,
+    )
 
 __all__ = [
     "ALWAYS",
@@ -104,3 +109,44 @@ __all__ = [
     "refuse_templates",
     "to_sql",
 ]
+
+_MODULE_OF = {
+    "ALWAYS": "tree",
+    "And": "tree",
+    "Anything": "tree",
+    "Atom": "tree",
+    "Column": "columns",
+    "ColumnType": "columns",
+    "IsNull": "tree",
+    "IsTrue": "tree",
+    "Kind": "columns",
+    "NEVER": "tree",
+    "Not": "tree",
+    "Or": "tree",
+    "Predicate": "tree",
+    "PredicateError": "errors",
+    "Region": "region",
+    "Session": "session",
+    "Table": "columns",
+    "TruthValue": "tree",
+    "compiled": "region",
+    "conjunction": "tree",
+    "covers": "region",
+    "disjoint": "region",
+    "disjunction": "tree",
+    "example": "text",
+    "from_conjuncts": "project",
+    "from_whole": "project",
+    "is_told_in": "scope",
+    "merged": "region",
+    "overlap": "region",
+    "parse": "condition_parser",
+    "parse_type": "columns",
+    "partition_region": "partition",
+    "quoted": "text",
+    "reasons": "tree",
+    "refuse_templates": "syntax",
+    "to_sql": "text",
+}
+
+__getattr__ = load_from(__name__, _MODULE_OF)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 
 from sluice.predicates.columns import Column, Kind, Table
+from sluice.predicates.condition_parser import parse
 from sluice.predicates.errors import PredicateError
-from sluice.predicates.parse import parse
 from sluice.predicates.region import Region, compiled
 from sluice.predicates.session import Session
 from sluice.predicates.text import quoted

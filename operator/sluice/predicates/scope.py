@@ -11,7 +11,7 @@ from sluice.predicates.coercion import zone_name
 from sluice.predicates.columns import Column, Kind, Table
 from sluice.predicates.errors import PredicateError, unknown_column
 from sluice.predicates.literals import Widening
-from sluice.predicates.reasons import is_volatile, position, volatile
+from sluice.predicates.reason_texts import is_volatile, position, volatile
 from sluice.predicates.region import Region
 from sluice.predicates.session import Session
 

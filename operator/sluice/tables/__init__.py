@@ -3,8 +3,9 @@
 A name is loaded when it is first asked for: the program that reads a log at the end of each run needs few of them.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from sluice.lazy_names import load_from
 
 if TYPE_CHECKING:
     from sluice.tables.dialect import Dialect, databricks, delta_rs, oss
@@ -83,10 +84,4 @@ _MODULE_OF = {
     "wrong_facts_in": "policy_facts",
 }
 
-
-def __getattr__(name: str) -> object:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__} has no attribute {name}")
-    found: object = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
-    globals()[name] = found
-    return found
+__getattr__ = load_from(__name__, _MODULE_OF)

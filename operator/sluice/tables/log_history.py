@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from sluice.api.bounds import without_surrogates
+from sluice.api.strings import without_surrogates
 from sluice.tables.log_commits import Columns, ReadCommit
 from sluice.tables.look import CLUSTERING, Commit, History, LastVacuum, Removals
 from sluice.tables.stamps import job_of

@@ -1,12 +1,15 @@
 """What a table's log is taken to say of a run."""
 
 import json
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
 
+import sluice
 from sluice.api.base import Json
 from sluice.tables import key_of_path
 from sluice.tables.log import FoundCommit, LogUnreadableError, commits_of_application, commits_of_run
@@ -215,3 +218,14 @@ def test_its_own_commits_are_told_where_there_is_no_time_for_the_files_of_all(
     *_, found = commits_of_application(key_of_path(str(tmp_path)), "a", 1, begun)
     assert (found.version, found.is_own) == (1, True)
     assert "s went by with other commits of the table" in (found.unlooked or "")
+
+
+def test_the_process_that_reads_logs_loads_no_models_and_no_parser() -> None:
+    code = (
+        "import sys, sluice.tables.table_answers; print('pydantic' in sys.modules, 'sqlglot' in sys.modules)"
+    )
+    source = str(Path(sluice.__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={"PYTHONPATH": source}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["False", "False"]

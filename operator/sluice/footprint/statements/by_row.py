@@ -10,7 +10,7 @@ from sqlglot import exp
 from sluice.footprint.sql.functions import a_users
 from sluice.footprint.sql.reading import Reading
 from sluice.footprint.sql.survey import Survey
-from sluice.predicates.reasons import is_volatile
+from sluice.predicates.reason_texts import is_volatile
 from sluice.predicates.syntax import conjuncts
 
 _WITHIN_A_VALUE = (exp.Dot, exp.Bracket)

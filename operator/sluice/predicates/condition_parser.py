@@ -19,7 +19,7 @@ from sluice.predicates.errors import PredicateError
 from sluice.predicates.functions import UnknownValueError, midnight
 from sluice.predicates.literals import Literal, LiteralKind, Widening, from_syntax
 from sluice.predicates.plain import plainly
-from sluice.predicates.reasons import position, reason
+from sluice.predicates.reason_texts import position, reason
 from sluice.predicates.scope import Scope
 from sluice.predicates.session import Session
 from sluice.predicates.syntax import condition_in, conjuncts
