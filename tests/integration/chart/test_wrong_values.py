@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from integration.chart.helm import CHART, Helm, one
+from integration.chart.helm import CHART, NO_DEFINITIONS, Helm, one
 from integration.chart.switches import OTHER_REDIS
 from sluice.api.base import Json
 from sluice.leases.endpoint import Endpoint
@@ -325,7 +325,7 @@ def _without_what_may_be_empty(values: Json) -> Json:
     ],
 )
 def test_what_kubernetes_takes_is_taken(helm: Helm, value: str) -> None:
-    assert helm.rendered("anywhere", value)
+    assert helm.rendered("anywhere", NO_DEFINITIONS, value)
 
 
 @pytest.mark.parametrize(
@@ -374,7 +374,8 @@ def test_a_redis_url_that_could_hold_a_password_is_refused_with_the_form_that_it
     ],
 )
 def test_a_redis_url_of_that_form_is_taken(helm: Helm, url: str) -> None:
-    written = one(helm.rendered("anywhere", "redis.install=false", f"redis.url={url}"), "ConfigMap")
+    given = (NO_DEFINITIONS, "redis.install=false", f"redis.url={url}")
+    written = one(helm.rendered("anywhere", *given), "ConfigMap")
     taken = yaml.safe_load(written["data"]["sluice.yaml"])["redisUrl"]
     assert taken == url.replace("\\,", ",")
     Endpoint.of(taken)  # which the operator takes, too

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from integration.chart.helm import RELEASE, Helm
+from integration.chart.helm import NO_DEFINITIONS, RELEASE, Helm
 from integration.leases.redis_process import RedisProcess
 from integration.objects import MERGE, Objects
 from integration.operator.accounts import account_with, rules_of
@@ -40,7 +40,7 @@ class Fenced:
     def bodies(self) -> list[Json]:
         watched = ",".join(self.watched)
         rendered = self.helm.rendered(
-            self.objects.namespace, f"watchNamespaces={{{watched}}}", release=RELEASE
+            self.objects.namespace, NO_DEFINITIONS, f"watchNamespaces={{{watched}}}", release=RELEASE
         )
         return [body for body in rendered if body["kind"] in _PATHS]
 
