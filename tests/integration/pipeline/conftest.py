@@ -179,8 +179,7 @@ def pipeline(place: Place) -> Iterator[Pipeline]:
     runtimes = {
         "default": PROFILE,
         "own-jvm": profile(OWN_JVM),
-        "may": profile(variables["may"]),
-        **{f"{name}-own-jvm": profile(found | OWN_JVM) for name, found in variables.items()},
+        **{name: profile(found) for name, found in variables.items()},
     }
     with running_pipeline(place, runtimes) as running:
         running.accounts.update(accounts)
