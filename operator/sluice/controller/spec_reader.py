@@ -84,10 +84,8 @@ class SpecReader:
             try:
                 answer = await self._answer(uid, question) if uid in self._world.jobs else None
             finally:
-                del (
-                    self._asked[uid],
-                    self._since[uid],
-                )  # the next look at the job asks for what has changed meanwhile
+                # The next look at the job asks for what has changed meanwhile.
+                del self._asked[uid], self._since[uid]
             job = self._world.jobs.get(uid)
             if job is not None and answer is not None:
                 job.take(question, answer)
