@@ -6,10 +6,12 @@ fixture run one after the other in one test. A failed case stops no other, and t
 
 import gc
 import inspect
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator
 
 import pytest
 from hypothesis import is_hypothesis_test, settings
+
+from unit.cases import all_of
 
 settings.register_profile("unhurried", deadline=None, max_examples=50)
 settings.load_profile("unhurried")
@@ -37,7 +39,7 @@ def pytest_pycollect_makeitem(
     cases = [one for one in made if isinstance(one, pytest.Function) and _needs_no_fixture(one)]
     if len(cases) < len(made) or len(cases) < 2:
         return made
-    together = pytest.Function.from_parent(collector, name=name, callobj=_all_of(cases))
+    together = pytest.Function.from_parent(collector, name=name, callobj=all_of(cases))
     together.add_marker(pytest.mark.timeout(len(cases) * float(collector.config.getini("timeout"))))
     return [together]
 
@@ -52,19 +54,3 @@ def _needs_no_fixture(case: pytest.Function) -> bool:
         and not inspect.iscoroutinefunction(case.obj)
         and not is_hypothesis_test(case.obj)
     )
-
-
-def _all_of(cases: Sequence[pytest.Function]) -> Callable[[], None]:
-    def every_case() -> None:
-        __tracebackhide__ = True
-        failed: dict[str, Exception] = {}
-        for case in cases:
-            try:
-                case.obj(**case.callspec.params)
-            except Exception as error:  # noqa: BLE001 - a failed case stops no other
-                failed[case.callspec.id] = error
-        for first in failed.values():
-            first.add_note(f"{len(failed)} of {len(cases)} cases failed, this one first: {', '.join(failed)}")
-            raise first
-
-    return every_case

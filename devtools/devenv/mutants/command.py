@@ -32,7 +32,10 @@ def mutants(arguments: Sequence[str]) -> int:
     variables = {name: prepared.variables(*_needs(name)) for name in _sections(chosen)}
     printer = Printer()
     trial = Trial([Scratch.of() for _ in range(1 if options.list else AT_ONCE)], variables, printer.tell)
-    chosen = listed.slice_of(trial.spread(chosen), part.number, part.count)
+    known = trial.spread(chosen)
+    chosen = listed.slice_of(known, part.number, part.count)
+    if not chosen:
+        raise UsageError(f"Slice {part} of {len(known)} mutants has none: name a smaller number of slices.")
     if options.list:
         for mutant in chosen:
             sys.stdout.write(f"{mutant.id}\t{mutant.test}\t{mutant.says}\n")

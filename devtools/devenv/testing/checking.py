@@ -15,11 +15,11 @@ from devenv.testing.sections import FIRST, SECOND, Section, all_sections
 
 WHOLE = "lint"
 QUICK = ("unit", "protocol")
-FARTHEST = 1_000
-"""The distance of a test that may rest on a change, though no import tells."""
+NAMED, FARTHEST = 1, 1_000
+"""The distances of a test that names a changed file, and of one that may rest on it, though nothing tells."""
 QUICK_SECONDS, SLOW_SECONDS = 100.0, 60.0
 """What quick tests may take together, and slow ones, in a lane of their own."""
-UNKNOWN_QUICK_SECONDS, UNKNOWN_SLOW_SECONDS = 0.5, 15.0
+UNKNOWN_QUICK_SECONDS, UNKNOWN_SLOW_SECONDS = 0.5, 60.0
 """What a file counts for if it has never run here."""
 
 
@@ -37,7 +37,7 @@ class Choice:
 
 
 def changed_files(since: str | None = None, root: Path = ROOT) -> list[Path]:
-    """What differs from `since`, in commits, in the work tree, and as new files; deleted ones aren't there to be named.
+    """What differs from `since`, in commits, in the work tree, and as new files; deleted ones, too.
 
     By default from where this branch left main; on main itself from the commit before.
     """
@@ -47,7 +47,7 @@ def changed_files(since: str | None = None, root: Path = ROOT) -> list[Path]:
             f"./dev check knows no commit {base}: name one that `git log` shows, as --since HEAD~1."
         )
     listed = (
-        ("diff", "--name-only", "--relative", "-z", "--diff-filter=d", base, "--"),
+        ("diff", "--name-only", "--relative", "-z", base, "--"),
         ("ls-files", "-z", "--others", "--exclude-standard"),
     )
     names = {name for arguments in listed for name in _listed(root, *arguments).split("\0") if name}
@@ -74,12 +74,12 @@ def choose(changed: Sequence[Path], seconds: Mapping[str, float], graph: ImportG
     """The tests for these changes; `seconds`: what each test file took when it last ran."""
     graph = graph or ImportGraph()
     sections = {section.name: section for section in all_sections() if section.present}
-    distances = graph.distances(changed)
-    unknown = tuple(file for file in changed if file.suffix != ".md" and not _is_tested(file, graph))
+    unknown = tuple(file for file in changed if not _is_tested(file, graph))
+    distances = _naming(unknown, sections.values()) | graph.distances(changed)
     slow = [section for name, section in sections.items() if name not in (WHOLE, *QUICK)]
     quick = [sections[name] for name in QUICK]
     slowly, no_time_for_slow = _nearest(slow, distances, seconds, SLOW_SECONDS, UNKNOWN_SLOW_SECONDS)
-    # A file of which no test is known, such as a chart's, may be read by any of them.
+    # What no import leads to, such as a chart's file, may be read by any of them.
     reached = (
         {**{file: FARTHEST for one in quick for file in _files(one)}, **distances} if unknown else distances
     )
@@ -92,6 +92,22 @@ def choose(changed: Sequence[Path], seconds: Mapping[str, float], graph: ImportG
         ]
     chosen = [file for taken in (slowly, quickly) for files in taken.values() for file in files]
     return Choice(tuple(parts), tuple(chosen), (*no_time_for_slow, *no_time_for_quick), unknown)
+
+
+def _naming(files: Sequence[Path], sections: Iterable[Section]) -> dict[Path, int]:
+    """The tests that name one of these files, or a folder that it is in, which is farther away."""
+    names = {file.name for file in files}
+    folders = {f'"{part}"' for file in files for part in file.relative_to(ROOT).parts[:-1]}
+    found = dict[Path, int]()
+    if not files:
+        return found
+    for test in (test for section in sections for test in _files(section)):
+        text = test.read_text(encoding="utf-8")
+        if any(name in text for name in names):
+            found[test] = NAMED
+        elif any(folder in text for folder in folders):
+            found[test] = NAMED + 1
+    return found
 
 
 def _nearest(

@@ -33,15 +33,20 @@ class Recorder:
             self._write_collected(ids)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        expected = hasattr(report, "wasxfail")
         self._write(
             test=report.nodeid,
             when=str(report.when),
-            outcome="passed" if expected and report.skipped else report.outcome,
+            outcome=report.outcome,
             seconds=round(report.duration, 3),
             text=_text(report),
             counts={name: value for name, value in report.user_properties if isinstance(value, int)},
         )
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, error: object | None) -> None:
+        """A worker may die behind its last test, or before its first one."""
+        if error is not None:
+            self._write(test="", when="worker", outcome="failed", seconds=0.0, text=str(error))
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.outcome != "passed":
@@ -103,6 +108,8 @@ def _declared_seconds(item: pytest.Item) -> float:
 
 
 def _text(report: pytest.TestReport | pytest.CollectReport) -> str:
+    if report.outcome == "skipped" and hasattr(report, "wasxfail"):
+        return f"expected to fail: {report.wasxfail}"
     if report.outcome == "skipped" and isinstance(report.longrepr, tuple):
         return str(report.longrepr[2]).removeprefix("Skipped: ")
     if report.outcome != "failed":

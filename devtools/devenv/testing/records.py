@@ -1,24 +1,30 @@
 """The results of tests, as our pytest plugin wrote them down."""
 
 import json
+import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from shutil import which
 
 RECORDS_FILE = "SLUICE_RECORDS_FILE"
 """The variable that names the file our pytest plugin writes to."""
 ONLY_FILE = "SLUICE_ONLY_TESTS_FILE"
 """The variable that names a file with the only tests to run."""
-ALLOWED_SKIPS = (re.compile(r"^needs (root|apt)\b"),)
-"""Reasons that no set-up of ours can cure on a machine."""
+ALLOWED_SKIPS: Mapping[re.Pattern[str], Callable[[], bool]] = {
+    re.compile(r"^needs root\b"): lambda: os.geteuid() != 0,
+    re.compile(r"^needs apt\b"): lambda: which("apt-get") is None,
+}
+"""Reasons that no set-up of ours can cure, and whether they hold on this machine."""
 PHASES = ("setup", "call", "teardown")
 
 
 @dataclass(frozen=True)
 class Record:
-    """One phase of one test, the collecting of one file, that a test was to run, or that pytest came to its end."""
+    """One phase of one test, the collecting of one file, that a test was to run, that a worker died, or that pytest came to its
+    end."""
 
     test: str
     when: str
@@ -47,9 +53,19 @@ def failures(records: list[Record]) -> dict[str, str]:
     """What each test that failed said, in the order of failing."""
     said: dict[str, str] = {}
     for record in records:
-        if record.outcome == "failed":
+        if record.outcome == "failed" and record.test:
             said[record.test] = "\n".join(filter(None, [said.get(record.test), record.text]))
     return said
+
+
+def collected(records: list[Record]) -> set[str]:
+    """The tests that were to run."""
+    return {record.test for record in records if record.when == "collected"}
+
+
+def fallen_workers(records: list[Record]) -> list[str]:
+    """Of what each process with tests died that did not come to its end."""
+    return [record.text for record in records if record.when == "worker"]
 
 
 def uncollected(records: list[Record]) -> set[str]:
@@ -97,7 +113,7 @@ def skips(records: list[Record]) -> list[tuple[str, str]]:
 
 
 def may_be_skipped(reason: str) -> bool:
-    return any(pattern.search(reason) for pattern in ALLOWED_SKIPS)
+    return any(pattern.search(reason) and holds() for pattern, holds in ALLOWED_SKIPS.items())
 
 
 def seconds_by_test(records: list[Record]) -> Mapping[str, float]:

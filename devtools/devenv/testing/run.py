@@ -32,6 +32,8 @@ NAMED_AT_MOST = 3
 # Where tests/conftest.py writes what it deselected.
 LEFT_OUT_FILE = "SLUICE_LEFT_OUT_FILE"
 EVIDENCE_FOLDER = "SLUICE_EVIDENCE"
+# From which tests/long_parts.py draws: the same for a test that runs once more behind midnight.
+LONG_SEED = "SLUICE_LONG_SEED"
 # What a shell around ./dev may hold, and what would choose among the tests or change them without being seen.
 NOT_FROM_OUTSIDE = {"PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTHONOPTIMIZE", ONLY_FILE, SETTINGS_FILE}
 PLUGIN = ("-p", "devenv.testing.plugin")
@@ -66,6 +68,7 @@ class Run:
         self._coverage = coverage
         self._stop = threading.Event()
         self._several = False
+        self._day = time.strftime("%Y%m%d", time.gmtime())
 
     def sections(self, sections: Sequence[Section]) -> list[Report]:
         """The sections' reports, in their order."""
@@ -151,6 +154,10 @@ class Run:
         unread = records.uncollected(written)
         report.failures += [f"{test} can't be read as tests" for test in sorted(unread)]
         one.failed = {test: text for test, text in one.failed.items() if test not in unread}
+        gone = [test for test in self._only if test.partition("::")[0] in command]
+        gone = [test for test in gone if test not in records.collected(written)]
+        if gone:
+            report.failures.append(f"{len(gone)} chosen tests are not there, the first of them {gone[0]}")
         report.left_out += self._deselected(name)
         skips = records.skips(written)
         report.passed, report.skipped = len(records.passed(written)), len(skips)
@@ -180,6 +187,7 @@ class Run:
             said.append(f"pytest ended with {code}: {log}")
         elif not records.came_to_its_end(written):
             said.append(f"pytest ended with {code}, but was ended by something in it: {log}")
+        said += [f"a worker of pytest died ({why}): {log}" for why in records.fallen_workers(written)]
         unfinished = records.unfinished(written)
         if unfinished and one.report.ran:
             tests = "1 test" if len(unfinished) == 1 else f"{len(unfinished)} tests"
@@ -190,6 +198,7 @@ class Run:
         return {
             **{key: value for key, value in variables.items() if key not in NOT_FROM_OUTSIDE},
             **(self._coverage or {}),
+            LONG_SEED: variables.get(LONG_SEED) or self._day,
             LEFT_OUT_FILE: str(self._results.deselected(name)),
             EVIDENCE_FOLDER: str(self._results.evidence),
         }

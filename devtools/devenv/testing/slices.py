@@ -9,6 +9,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fcntl import LOCK_EX, flock
 from functools import cache
 from pathlib import Path
 
@@ -27,12 +28,13 @@ FULL_MINUTES = 30.0
 USUAL_COUNT = 40
 """The number of slices that docs/testing.md records."""
 PAGE = ROOT / "docs" / "testing.md"
+FAILED = "FAILED"
 LAST_LINES = 20
 _TABLE = re.compile(
     r"(?<=<!-- slices: written by `./dev test --long --slice K/N` -->\n).*?(?=<!-- /slices -->)", re.DOTALL
 )
 _ROW = re.compile(r"^\| (?P<number>\d+)/(?P<count>\d+) \|.*$", re.MULTILINE)
-_COUNT = re.compile(r"(?P<count>[\d,]+) (?P<name>[a-z][a-z ]*)")
+_COUNT = re.compile(r"(?P<count>[\d,]+) (?P<name>[A-Za-z][A-Za-z ]*)")
 HEAD = "| slice | commit | date | result |\n| --- | --- | --- | --- |\n"
 
 
@@ -89,6 +91,9 @@ def declared_minutes(variables: Mapping[str, str], tests: Path = TESTS) -> dict[
             last = log.read_text(encoding="utf-8", errors="replace").splitlines()[-LAST_LINES:]
             raise DevError("\n".join([f"The long tests can't be listed: pytest ended with {code}.", *last]))
         found = records.read(file)
+    skipped = [f"{record.test}: {record.text}" for record in found if record.when == "collect"]
+    if skipped:
+        raise DevError("\n".join(["The long tests can't be listed: these were not read.", *skipped]))
     return {record.test: record.seconds / 60 for record in found if record.when == "collected"}
 
 
@@ -126,20 +131,34 @@ def narrowed(sections: Sequence[Section], tests: Sequence[str]) -> list[Section]
 
 def note(part: Slice, commit: str, day: str, result: str, page: Path = PAGE) -> None:
     """Writes the row of a slice. The rows of another number of slices go: they would count tests twice."""
-    text = page.read_text(encoding="utf-8")
-    found = _TABLE.search(text)
-    if found is None:
-        raise DevError(f"{page} has no table of slices: write back the two comments named slices.")
-    rows = {int(row["number"]): row[0] for row in _ROW.finditer(found[0]) if int(row["count"]) == part.count}
-    rows[part.number] = f"| {part} | {commit} | {day} | {result} |"
+    with page.open("r+", encoding="utf-8") as file:
+        flock(file, LOCK_EX)  # another slice may end now
+        text = file.read()
+        found = _TABLE.search(text)
+        if found is None:
+            raise DevError(f"{page} has no table of slices: write back the two comments named slices.")
+        written = (
+            text[: found.start()]
+            + _with_row(found[0], part, f"{commit} | {day} | {result}")
+            + text[found.end() :]
+        )
+        file.seek(0)
+        file.write(written)
+        file.truncate()
+
+
+def _with_row(table: str, part: Slice, content: str) -> str:
+    """Sums up the slices that passed."""
+    rows = {int(row["number"]): row[0] for row in _ROW.finditer(table) if int(row["count"]) == part.count}
+    rows[part.number] = f"| {part} | {content} |"
     kept = [rows[number] for number in sorted(rows)]
+    passed = [row for row in kept if FAILED not in row]
     sums: Counter[str] = Counter()
-    for row in kept:
+    for row in passed:
         for one in _COUNT.finditer(row.partition(": ")[2]):
             sums[one["name"].strip()] += int(one["count"].replace(",", ""))
-    table = f"\n{HEAD}" + "".join(f"{row}\n" for row in kept)
-    table += f"\n{len(kept)} of {part.count} slices: {counted(sums)}.\n\n"
-    page.write_text(text[: found.start()] + table + text[found.end() :], encoding="utf-8")
+    lines = "".join(f"{row}\n" for row in kept)
+    return f"\n{HEAD}{lines}\n{len(passed)} of {part.count} slices have passed: {counted(sums)}.\n\n"
 
 
 def result_of(reports: Sequence[Report], code: int, seconds: float) -> str:
@@ -149,4 +168,4 @@ def result_of(reports: Sequence[Report], code: int, seconds: float) -> str:
         counts += report.counts
     left_out = [report.name for report in reports if not report.ran and not report.failures]
     without = f" without {' and '.join(left_out)}" if left_out else ""
-    return f"{'FAILED' if code else 'passed'}{without}: {counted(counts)}"
+    return f"{FAILED if code else 'passed'}{without}: {counted(counts)}"

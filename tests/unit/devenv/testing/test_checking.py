@@ -44,7 +44,7 @@ def names(files: list[Path]) -> list[str]:
     return [file.name for file in files]
 
 
-def test_commits_of_a_branch_edits_and_new_files_are_changes_and_deleted_files_are_not(
+def test_commits_of_a_branch_edits_new_files_and_deleted_ones_are_changes(
     repository: Path,
 ) -> None:
     git(repository, "switch", "-qc", "branch")
@@ -53,8 +53,13 @@ def test_commits_of_a_branch_edits_and_new_files_are_changes_and_deleted_files_a
     (repository / "sp ace-ü\n.py").write_text("2")
     (repository / "new.py").touch()
     (repository / "deleted.py").unlink()
-    assert names(checking.changed_files(root=repository)) == ["changed.py", "new.py", "sp ace-ü\n.py"]
-    assert names(checking.changed_files("HEAD", repository)) == ["new.py", "sp ace-ü\n.py"]
+    assert names(checking.changed_files(root=repository)) == [
+        "changed.py",
+        "deleted.py",
+        "new.py",
+        "sp ace-ü\n.py",
+    ]
+    assert names(checking.changed_files("HEAD", repository)) == ["deleted.py", "new.py", "sp ace-ü\n.py"]
 
 
 def test_on_main_the_last_commit_is_what_has_changed_and_at_first_nothing(repository: Path) -> None:
@@ -217,14 +222,22 @@ def test_of_the_nearest_the_quickest_come_first_and_what_does_not_fit_is_told(
     assert {machine, races} <= set(chosen(choice)["integration"])
 
 
-def test_a_file_of_which_nothing_is_known_is_told_and_runs_quick_tests_while_there_is_time(
-    graph: ImportGraph,
+@pytest.mark.parametrize(
+    ("changed", "test"),
+    [
+        ("README.md", "tests/unit/cli/test_readme.py"),
+        ("docs/decisions/README.md", "tests/unit/docs/test_decisions.py"),
+        ("crds/deltatablepolicies.yaml", "tests/unit/kube/test_definitions.py"),
+        ("examples/explain/that-was-deleted.yaml", "tests/unit/cli/test_readme.py"),
+    ],
+)
+def test_a_file_that_no_import_leads_to_is_told_and_those_tests_come_first_that_name_it_or_its_folder(
+    graph: ImportGraph, changed: str, test: str
 ) -> None:
-    choice = checking.choose([ROOT / "pyproject.toml", ROOT / "README.md"], {}, graph)
-    assert choice.unknown == (ROOT / "pyproject.toml",)
-    assert chosen(choice).keys() == {"lint", "unit", "protocol"}
+    choice = checking.choose([ROOT / changed], {}, graph)
+    assert choice.unknown == (ROOT / changed,)
+    assert test in chosen(choice)["unit"][1:20]
     assert choice.left_out
-    assert checking.choose([ROOT / "README.md"], {}, graph).sections == choice.sections[:1]
 
 
 def test_every_file_of_the_project_leads_to_a_test_but_those_that_only_start_others(

@@ -114,8 +114,21 @@ def test_a_worker_that_is_killed_fails_the_test_that_it_ran(
     content = "import os\ndef test_it(): os.kill(os.getpid(), 9)\ndef test_fine(): pass"
     section = section_of("dies", tmp_path, content, runs_again=False)
     (report,) = run_sections(section, options=("-p", "xdist", "--numprocesses=2"))
-    assert report.failures == ["test_dies.py::test_it"]
+    died, failed = report.failures
+    assert died.startswith("a worker of pytest died (")
+    assert failed == "test_dies.py::test_it"
     assert report.passed == 1
+
+
+def test_a_worker_that_dies_behind_its_last_test_fails_the_section(
+    run_sections: RunSections, tmp_path: Path
+) -> None:
+    conftest = "import os\ndef pytest_sessionfinish(session):\n    if hasattr(session.config, 'workerinput'): os._exit(9)"
+    (tmp_path / "conftest.py").write_text(conftest)
+    section = section_of("dies", tmp_path, "def test_it(): pass")
+    (report,) = run_sections(section, options=("-p", "xdist", "--numprocesses=1"))
+    assert report.passed == 1
+    assert report.failures[0].startswith("a worker of pytest died (")
 
 
 def test_output_of_any_bytes_and_without_an_end_of_line_is_shown_and_kept_whole(
@@ -138,7 +151,10 @@ def test_options_that_pytest_refuses_fail(run_sections: RunSections, tmp_path: P
     assert report.failures[0].startswith("pytest ended with 4")
 
 
-def test_a_skip_that_a_set_up_could_cure_fails(run_sections: RunSections, tmp_path: Path) -> None:
+def test_a_skip_that_a_set_up_could_cure_fails(
+    run_sections: RunSections, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
     content = "import pytest\ndef test_a(): pytest.skip('no Redis')\ndef test_b(): pytest.skip('needs root')"
     (report,) = run_sections(section_of("skips", tmp_path, content))
     assert report.left_out == ["test_skips.py::test_a: no Redis", "test_skips.py::test_b: needs root"]

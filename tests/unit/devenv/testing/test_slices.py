@@ -103,15 +103,22 @@ def test_long_tests_are_listed_with_their_minutes_and_only_those_of_the_slice_ru
     first, second = (f"tests/test_it.py::test_parts[{part}]" for part in range(2))
     assert minutes == {first: 12, second: 12, "tests/test_it.py::test_minute": 1}
     section = Section("mixed", (("pytest", "tests", "-p", "no:cacheprovider"),)).part(["tests/test_it.py"])
-    (report,) = Run(prepared, kept, ["--long"], [second, "tests/test_it.py::test_minute"]).sections([section])
+    chosen = [second, "tests/test_it.py::test_minute"]
+    (report,) = Run(prepared, kept, ["--long"], chosen).sections([section])
     assert report.failures == []
     assert report.passed == 2
     assert report.counts == {"faults": 250}
+    (report,) = Run(prepared, kept, ["--long"], [*chosen, "tests/test_it.py::test_gone"]).sections([section])
+    assert report.failures == ["1 chosen tests are not there, the first of them tests/test_it.py::test_gone"]
 
 
-def test_long_tests_that_cannot_be_listed_are_told(prepared: Prepared, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "content", ["import what_is_not_there", "import pytest; pytest.importorskip('what_is_not_there')"]
+)
+def test_long_tests_that_cannot_be_listed_are_told(prepared: Prepared, tmp_path: Path, content: str) -> None:
     (tmp_path / "conftest.py").write_text((TESTS / "conftest.py").read_text())
-    (tmp_path / "test_it.py").write_text("import what_is_not_there\n")
+    (tmp_path / "test_other.py").write_text("import pytest\n@pytest.mark.long\ndef test_it(): pass\n")
+    (tmp_path / "test_it.py").write_text(f"{content}\n")
     with pytest.raises(DevError, match="what_is_not_there"):
         slices.declared_minutes(prepared.variables(), tmp_path)
 
@@ -136,15 +143,17 @@ def test_the_table_tells_the_last_run_of_each_slice_and_the_sums(tmp_path: Path)
     slices.note(Slice(10, 24), "abc", "1 Nov 2026", slices.result_of(reports, 1, 600), page)
     slices.note(Slice(2, 24), "abc", "2 Nov 2026", slices.result_of(reports[:1], 0, 1800), page)
     slices.note(Slice(10, 24), "def and changes", "3 Nov 2026", slices.result_of(reports, 0, 600), page)
+    slices.note(Slice(3, 24), "abc", "2 Nov 2026", slices.result_of(reports[:1], 1, 1800), page)
     assert page.read_text().splitlines() == [
         *PAGE.splitlines()[:2],
         "",
         "| slice | commit | date | result |",
         "| --- | --- | --- | --- |",
         "| 2/24 | abc | 2 Nov 2026 | passed: 3 tests, 30 minutes, 750 faults |",
+        "| 3/24 | abc | 2 Nov 2026 | FAILED: 3 tests, 30 minutes, 750 faults |",
         "| 10/24 | def and changes | 3 Nov 2026 | passed without e2e: 3 tests, 10 minutes, 750 faults |",
         "",
-        "2 of 24 slices: 6 tests, 40 minutes, 1,500 faults.",
+        "2 of 24 slices have passed: 6 tests, 40 minutes, 1,500 faults.",
         "",
         *PAGE.splitlines()[2:],
     ]

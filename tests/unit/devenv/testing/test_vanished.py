@@ -72,8 +72,9 @@ def test_tests_that_never_ran_since_an_earlier_one_was_flaky_fail(
 
 @pytest.mark.parametrize("options", [(), XDIST])
 def test_tests_that_all_come_to_their_end_pass(
-    run_sections: RunSections, tmp_path: Path, options: tuple[str, ...]
+    run_sections: RunSections, tmp_path: Path, options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
     skipped = "import pytest\ndef test_skipped(): pytest.skip('needs root')\n"
     (report,) = run_sections(section_of(tmp_path, FINE + skipped, *options))
     assert report.failures == []
