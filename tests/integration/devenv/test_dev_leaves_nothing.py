@@ -146,7 +146,8 @@ def test_an_interrupted_up_leaves_nothing(local: LocalStack, number: signal.Sign
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
 def test_an_interrupted_test_leaves_nothing(programs: None, number: signal.Signals, temporary: Path) -> None:
-    chosen = ("test", "integration", "-k", "test_redis_never_evicts", "--numprocesses=1")
+    no_other_folder = "--ignore-glob=*/integration/[!d]*"  # importing the tests of all takes seconds
+    chosen = ("test", "integration", "-k", "test_redis_never_evicts", no_other_folder, "--numprocesses=1")
     with running_dev(*chosen, temporary=temporary) as process:
         root = psutil.Process(process.pid)
 
