@@ -235,9 +235,9 @@ def test_what_another_attempt_could_not_leave_out_is_refused_with_retry_and_not_
 ) -> None:
     with pytest.raises(NotUnderstoodError, match=r"^spec\.retry: .*remove retry$"):
         job({"limit": 1}, sql=sql).footprint_from_spec  # noqa: B018 - it says so itself
-    policies = declared({"limit": 5})
-    assert rules_for(job(sql=sql), policies).limit == 0
-    assert not is_to_have_a_slot(job(sql=sql), policies)
+    policies, unlimited = declared({"limit": 5}), job(sql=sql)
+    assert rules_for(unlimited, policies).limit == 0
+    assert not is_to_have_a_slot(unlimited, policies)
     assert rules_for(job(), policies).limit == 5
     assert is_to_have_a_slot(job(), policies)
     assert job({"limit": 0}, sql=sql).footprint_from_spec.keys
