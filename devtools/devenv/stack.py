@@ -116,6 +116,7 @@ class ControlPlane:
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         credentials.write_signing_key(self.folder / "service-accounts.key")
         credentials.write_token(self._tokens)
+        credentials.write_certificate(self._certificate)
 
     def _launch_controllers(self, on_launch: Callable[[], None]) -> None:  # noqa: ARG002 - there are none
         create_default_account(self.api.call)
