@@ -15,7 +15,7 @@ from sluice.api.base import Json
 
 DEPLOYMENT = "sluice-demo"
 LEAST_DRIVERS = 4
-# For 400 rows: by default Spark and Delta cut them into hundreds of tasks, and report each of them.
+# For 400 rows: by default Spark and Delta cut them into hundreds of tasks, report each of them, and compile each query.
 FOR_SMALL_TABLES = {
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.default.parallelism": "1",
@@ -23,6 +23,8 @@ FOR_SMALL_TABLES = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.ui.explainMode": "simple",
     "spark.sql.maxPlanStringLength": "0",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
