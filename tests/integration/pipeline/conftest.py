@@ -49,6 +49,17 @@ SPARK_CONF = {
         "-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=256m", "-XX:+UseSerialGC"
     ),
     "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.default.parallelism": "1",
+    "spark.sql.leafNodeDefaultParallelism": "1",
+    "spark.sql.adaptive.enabled": "false",
+    # Checks and descriptions of plans, and figures for a page that is off.
+    "spark.sql.lightweightPlanChangeValidation": "false",
+    "spark.sql.ui.explainMode": "simple",
+    "spark.sql.ui.retainedExecutions": "1",
+    "spark.sql.maxPlanStringLength": "0",
+    "spark.sql.debug.maxToStringFields": "1",
+    "spark.sql.dataFrameQueryContext.enabled": "false",
+    "spark.ui.liveUpdate.period": "-1",
     # For a handful of rows compiling a query takes longer than running it.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
