@@ -14,10 +14,12 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import cast
 
-from sluice.processes.limits import Limits
+from sluice.processes.limits import Limits, memory_in_use
 from sluice.processes.messages import packed, received
 from sluice.processes.program import OUT_OF_MEMORY, Reply
 
+LOOK_EVERY = 0.02
+"""Seconds between two looks at the memory of a process that works: it takes a gigabyte a second at most."""
 START_PATIENCE = 120.0
 """Seconds for a process to start. The load of the machine decides how long that takes, not the question."""
 
@@ -85,6 +87,7 @@ class Child:
         self._has_started = threading.Event()
         """Set also when the process dies before it starts."""
         self._asked: dict[int, Future[object]] = {}
+        self._is_watched = False
         self._questions = 0
         self._death: Death | None = None
         threading.Thread(target=self._receive, name=f"replies of {self.pid}", daemon=True).start()
@@ -116,6 +119,9 @@ class Child:
             self._questions += 1
             number = self._questions
             self._asked[number] = reply
+            if not self._is_watched:
+                self._is_watched = True
+                threading.Thread(target=self._watch, name=f"memory of {self.pid}", daemon=True).start()
         try:
             self._write(packed((number, question)), until)
             return reply.result(max(0.0, until - time.monotonic()))
@@ -143,6 +149,17 @@ class Child:
             return  # the thread that receives replies tells of what it died
         finally:
             self._turn.release()
+
+    def _watch(self) -> None:
+        """Ends the process where it takes too much memory, as long as it works on something."""
+        while True:
+            if memory_in_use(self.pid) > self._limits.memory_mib:
+                self.end(self._out_of_memory())
+            with self._lock:
+                if not self._asked:
+                    self._is_watched = False
+                    return
+            time.sleep(LOOK_EVERY)
 
     def _receive(self) -> None:
         with self._source:
@@ -179,10 +196,13 @@ class Child:
     def _death_by(self, code: int) -> Death:
         # An allocator that gets no memory aborts.
         if code in (OUT_OF_MEMORY, -signal.SIGABRT):
-            return Death(DeathCause.MEMORY, f"needed more than {self._limits.memory_mib} MiB of memory")
+            return self._out_of_memory()
         if code == -signal.SIGXCPU:
             return Death(DeathCause.CPU, f"needed more than {self._limits.cpu_seconds} s of CPU")
         if code == -signal.SIGKILL:
             return Death(DeathCause.OTHER, "was killed, as where its container or node has no memory left")
         how = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
         return Death(DeathCause.OTHER, f"ended {how}")
+
+    def _out_of_memory(self) -> Death:
+        return Death(DeathCause.MEMORY, f"needed more than {self._limits.memory_mib} MiB of memory")

@@ -126,6 +126,14 @@ def test_facts_and_looks_have_a_process_each(reads: TableProcesses, key: TableKe
     assert len(children() - before) == 2
 
 
+def test_a_log_of_many_commits_without_a_checkpoint_is_read(
+    reads: TableProcesses, key: TableKey, tmp_path: Path
+) -> None:
+    for version in range(1, 600):
+        commit(tmp_path / "t", version)
+    assert (reads.facts(key).unread, reads.look(key).state.version) == (None, 599)
+
+
 @pytest.mark.parametrize("where", ["none", "broken"])
 def test_what_cannot_be_read_is_told_as_without_a_process(
     reads: TableProcesses, tmp_path: Path, where: str
@@ -142,7 +150,7 @@ def test_what_cannot_be_read_is_told_as_without_a_process(
     "write",
     [
         pytest.param(lambda path: equal_rows_in_checkpoint(path, 4_000_000), id="checkpoint"),
-        pytest.param(lambda path: large_line_in_commit(path, 100), id="commit"),
+        pytest.param(lambda path: large_line_in_commit(path, 300), id="commit"),
     ],
 )
 def test_a_log_that_takes_too_much_memory_counts_as_unread_and_others_are_read_meanwhile(

@@ -1,6 +1,7 @@
 """A factory of answers that take what a test wants of their process."""
 
 import ctypes
+import mmap
 import os
 import signal
 import sys
@@ -63,6 +64,12 @@ def _keeps(mebibytes: object) -> int:
     return os.getpid()
 
 
+def _reserves(mebibytes: object) -> int:
+    """Addresses, and no memory."""
+    _reserved.append(mmap.mmap(-1, cast("int", mebibytes) * _MEBIBYTE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
+    return os.getpid()
+
+
 def _answers_with(mebibytes: object) -> bytes:
     return bytes(cast("int", mebibytes) * _MEBIBYTE)
 
@@ -88,6 +95,7 @@ def _ends(number: object) -> object:
 
 
 _kept: list[bytearray] = []
+_reserved: list[mmap.mmap] = []
 _ANSWERS: dict[str, Callable[[object], object]] = {
     "answers with": _answers_with,
     "echoes": lambda argument: argument,
@@ -99,6 +107,7 @@ _ANSWERS: dict[str, Callable[[object], object]] = {
     "keeps": _keeps,
     "pid": _pid,
     "prints": _prints,
+    "reserves": _reserves,
     "spins": _spins,
     "waits": _waits,
 }
