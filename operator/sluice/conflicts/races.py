@@ -179,10 +179,13 @@ class _Search:
         return race_between(mine, theirs, self._loser, self._winner)
 
     def _judged_as_one(self, race: Race) -> Verdict | None:
-        """Returns the worst for any of the statements that are judged as one: they may accept what happens where they meet, but not
-        what happens to those that don't."""
+        """Returns the worst for any of the statements that are judged as one. Where they meet, they may accept what happens, or a
+        rule says `may` before another one says `will`, and neither is so where they don't."""
         verdict = self._judged(race)
-        return self._judged(_apart(race)) if verdict is None else verdict
+        if verdict is not None and verdict.level is not Level.MAY:
+            return verdict
+        apart = self._judged(_apart(race))
+        return apart if verdict is None or (apart is not None and apart.level > verdict.level) else verdict
 
     def _judged(self, race: Race) -> Verdict | None:
         if self._left is not None:
