@@ -75,7 +75,7 @@ def choose(changed: Sequence[Path], seconds: Mapping[str, float], graph: ImportG
     graph = graph or ImportGraph()
     sections = {section.name: section for section in all_sections() if section.present}
     unknown = tuple(file for file in changed if not _is_tested(file, graph))
-    distances = _naming(unknown, sections.values()) | graph.distances(changed)
+    distances = {**_naming(unknown, sections.values()), **graph.distances(changed)}
     slow = [section for name, section in sections.items() if name not in (WHOLE, *QUICK)]
     quick = [sections[name] for name in QUICK]
     slowly, no_time_for_slow = _nearest(slow, distances, seconds, SLOW_SECONDS, UNKNOWN_SLOW_SECONDS)
