@@ -118,9 +118,9 @@ class Leadership:
         seen = self._seen
         return _annotations(seen.lease).get(name) if seen.is_held else None
 
-    async def annotate(self, name: str, text: str | None, *, without: str | None = None) -> None:
-        """Writes one annotation, or removes it where there is no text, and removes the other."""
-        await self._update(annotations={name: text} | ({} if without is None else {without: None}))
+    async def annotate(self, annotations: Mapping[str, str | None]) -> None:
+        """Writes them, and removes those without a text, in one request."""
+        await self._update(annotations=annotations)
 
     @property
     def lease(self) -> dict[str, Any]:

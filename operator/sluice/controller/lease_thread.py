@@ -4,7 +4,7 @@ Conditions and metrics are shared with that thread; both may be called from seve
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Self
 
 from sluice.controller.beside import BesideThread
@@ -49,8 +49,8 @@ class LeadershipBeside(Leadership):
         finally:
             counting.cancel()
 
-    async def annotate(self, name: str, text: str | None, *, without: str | None = None) -> None:
-        await self._thread.run(super().annotate(name, text, without=without))
+    async def annotate(self, annotations: Mapping[str, str | None]) -> None:
+        await self._thread.run(super().annotate(annotations))
 
     async def raise_epoch(self, at_least: int) -> int:
         return await self._thread.run(super().raise_epoch(at_least))

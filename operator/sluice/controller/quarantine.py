@@ -58,7 +58,7 @@ class Quarantine:
                 self._lift(one)
         wanted = written(self.processes.quarantined())
         if wanted != text:
-            await self.leadership.annotate(names.ANNOTATION_QUARANTINE, wanted)
+            await self.leadership.annotate({names.ANNOTATION_QUARANTINE: wanted})
         now = {one.place: one for one in read(wanted)}
         for place in now.keys() - self._kept.keys():
             await self._tell(now[place])
@@ -67,7 +67,7 @@ class Quarantine:
     def _lift(self, one: QuarantinedTable) -> None:
         if not self.processes.read_again(one):
             return
-        logger.info("%s: its log is read again, as somebody asked for", one.table)
+        logger.info("%s: its log is read again, because a person removed it from the Lease", one.table)
         key = TableKey.parse(one.table)
         self.tables.changed((key,))
         for uid in self.world.resting.on(key):

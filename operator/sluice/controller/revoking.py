@@ -51,7 +51,7 @@ class Revoking:
             return
         try:
             await self.leadership.annotate(
-                names.ANNOTATION_REVOKED, answer.to_json(), without=names.ANNOTATION_REVOKE
+                {names.ANNOTATION_REVOKED: answer.to_json(), names.ANNOTATION_REVOKE: None}
             )
         except (ApiError, LostLeadershipError) as error:
             logger.warning("the answer to a revocation could not be written: %s; trying again", error)

@@ -1,7 +1,7 @@
 """A table whose log ended two readers is told of, known to the next leader, and read again when a person says so."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -37,9 +37,9 @@ class Lease:
         assert name == names.ANNOTATION_QUARANTINE
         return self.text
 
-    async def annotate(self, name: str, text: str | None) -> None:
+    async def annotate(self, annotations: Mapping[str, str | None]) -> None:
+        ((name, self.text),) = annotations.items()
         assert name == names.ANNOTATION_QUARANTINE
-        self.text = text
 
 
 class Around:
@@ -82,11 +82,16 @@ def leaders(tmp_path: Path) -> Iterator[list[Around]]:
         one.processes.close()
 
 
-async def test_a_quarantined_table_is_told_of_and_known_to_the_next_leader_until_a_person_lifts_it(
-    leaders: list[Around], tmp_path: Path
-) -> None:
+@pytest.fixture
+def key(tmp_path: Path) -> TableKey:
+    """A table whose log ends its readers."""
     large_line_in_commit(tmp_path / "t", 100)
-    key = key_of_path(str(tmp_path / "t"))
+    return key_of_path(str(tmp_path / "t"))
+
+
+async def test_a_quarantined_table_is_told_of_and_known_to_the_next_leader_until_a_person_lifts_it(
+    leaders: list[Around], key: TableKey, tmp_path: Path
+) -> None:
     first, second = leaders
     lease: Any = first.quarantine.leadership
     await first.quarantine.heed()
@@ -118,10 +123,8 @@ async def test_a_quarantined_table_is_told_of_and_known_to_the_next_leader_until
 
 
 async def test_a_table_that_is_read_again_and_ends_its_reader_is_written_down_again(
-    leaders: list[Around], tmp_path: Path
+    leaders: list[Around], key: TableKey
 ) -> None:
-    large_line_in_commit(tmp_path / "t", 100)
-    key = key_of_path(str(tmp_path / "t"))
     leader, _ = leaders
     lease: Any = leader.quarantine.leadership
     leader.processes.facts(key)

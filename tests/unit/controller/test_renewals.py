@@ -121,7 +121,7 @@ async def test_what_others_write_beside_is_kept_and_answered_in_one_write() -> N
     server.stored = server.stored | {"metadata": metadata | {"annotations": asked, "resourceVersion": "9"}}
     await leadership.raise_epoch(0)
     assert leadership.annotation(names.ANNOTATION_REVOKE) == "asked"
-    await leadership.annotate(names.ANNOTATION_REVOKED, "answered", without=names.ANNOTATION_REVOKE)
+    await leadership.annotate({names.ANNOTATION_REVOKED: "answered", names.ANNOTATION_REVOKE: None})
     annotations = server.stored["metadata"]["annotations"]
     assert names.ANNOTATION_REVOKE not in annotations
     assert annotations[names.ANNOTATION_REVOKED] == "answered"

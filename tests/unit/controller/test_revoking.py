@@ -63,8 +63,8 @@ async def test_where_the_word_cannot_be_noted_on_what_is_left_that_is_the_answer
 
     answers: list[str] = []
 
-    async def annotate(_: str, text: str, **__: Any) -> None:
-        answers.append(text)
+    async def annotate(annotations: dict[str, str]) -> None:
+        answers.append(annotations[names.ANNOTATION_REVOKED])
 
     request = Request("1", LEASE.holder)
     leadership: Any = SimpleNamespace(
