@@ -5,6 +5,7 @@ import logging
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 from sluice.controller.memory_shares import MemoryShares
 from sluice.controller.turns import Turns
@@ -32,16 +33,22 @@ def pool_in(container_mib: int | None) -> Pool:
     return Pool("specs", FACTORY, limits, processes=1)
 
 
+@dataclass
+class _Asked:
+    question: SpecQuestion
+    """The last one: the job may have changed since the first."""
+    since: float
+    """When the first one came."""
+
+
 class SpecReader:
     def __init__(self, world: World, pool: Pool | None = None) -> None:
         self._world = world
         self._pool = pool or pool_in(memory_of_container())
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="specs")
         self._turns = Turns()
-        self._asked: dict[str, SpecQuestion] = {}
-        """What is to be read of each job, by its uid: as it was last asked for."""
-        self._since: dict[str, float] = {}
-        """When each of these was first asked for."""
+        self._asked: dict[str, _Asked] = {}
+        """By the job's uid."""
         self._reading: asyncio.Task[None] | None = None
 
     def close(self) -> None:
@@ -60,10 +67,12 @@ class SpecReader:
         question = job.to_read
         if question is None:
             return True
-        if job.uid not in self._asked:
+        asked = self._asked.get(job.uid)
+        if asked is None:
             self._turns.add(job.uid, job.namespace)
-            self._since[job.uid] = time.monotonic()
-        self._asked[job.uid] = question
+            self._asked[job.uid] = _Asked(question, time.monotonic())
+        else:
+            asked.question = question
         if self._reading is None:
             self._reading = asyncio.create_task(self._read(), name="read specs")
             self._reading.add_done_callback(self._ended)
@@ -71,7 +80,8 @@ class SpecReader:
 
     def waited(self, job: JobView) -> float:
         """Seconds since its spec was asked for that is still to be read."""
-        return time.monotonic() - self._since.get(job.uid, time.monotonic())
+        asked = self._asked.get(job.uid)
+        return 0.0 if asked is None else time.monotonic() - asked.since
 
     def ahead(self, job: JobView) -> int:
         """How many specs are read before the job's."""
@@ -80,12 +90,11 @@ class SpecReader:
     async def _read(self) -> None:
         while self._turns:
             uid = self._turns.take()
-            question = self._asked[uid]
+            question = self._asked[uid].question
             try:
                 answer = await self._answer(uid, question) if uid in self._world.jobs else None
             finally:
-                # The next look at the job asks for what has changed meanwhile.
-                del self._asked[uid], self._since[uid]
+                del self._asked[uid]  # the next look at the job asks for what has changed meanwhile
             job = self._world.jobs.get(uid)
             if job is not None and answer is not None:
                 job.take(question, answer)
