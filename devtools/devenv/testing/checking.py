@@ -16,7 +16,7 @@ from devenv.testing.sections import FIRST, SECOND, Section, all_sections
 WHOLE = "lint"
 QUICK = ("unit", "protocol")
 NAMED, FARTHEST = 1, 1_000
-"""The distances of a test that names a changed file, and of one that may rest on it, though nothing tells."""
+"""The distances of a test that names a changed file, and of one that may rest on it without naming or importing it."""
 QUICK_SECONDS, SLOW_SECONDS = 100.0, 60.0
 """What quick tests may take together, and slow ones, in a lane of their own."""
 UNKNOWN_QUICK_SECONDS, UNKNOWN_SLOW_SECONDS = 0.5, 60.0
@@ -96,11 +96,11 @@ def choose(changed: Sequence[Path], seconds: Mapping[str, float], graph: ImportG
 
 def _naming(files: Sequence[Path], sections: Iterable[Section]) -> dict[Path, int]:
     """The tests that name one of these files, or a folder that it is in, which is farther away."""
+    if not files:
+        return {}
     names = {file.name for file in files}
     folders = {f'"{part}"' for file in files for part in file.relative_to(ROOT).parts[:-1]}
     found = dict[Path, int]()
-    if not files:
-        return found
     for test in (test for section in sections for test in _files(section)):
         text = test.read_text(encoding="utf-8")
         if any(name in text for name in names):

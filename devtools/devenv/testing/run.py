@@ -154,8 +154,8 @@ class Run:
         unread = records.uncollected(written)
         report.failures += [f"{test} can't be read as tests" for test in sorted(unread)]
         one.failed = {test: text for test, text in one.failed.items() if test not in unread}
-        gone = [test for test in self._only if test.partition("::")[0] in command]
-        gone = [test for test in gone if test not in records.collected(written)]
+        there = records.collected(written)
+        gone = [test for test in self._only if test.partition("::")[0] in command and test not in there]
         if gone:
             report.failures.append(f"{len(gone)} chosen tests are not there, the first of them {gone[0]}")
         report.left_out += self._deselected(name)
