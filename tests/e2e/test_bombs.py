@@ -48,7 +48,7 @@ class Installed:
         )
 
     def leader(self) -> tuple[str, str]:
-        """Who leads, and the epoch, which rises whenever somebody begins to lead."""
+        """The leader, and the epoch, which rises whenever a replica begins to lead."""
         lease = self.objects.get("lease", names.leader_lease(RELEASE))
         assert lease is not None
         return lease["spec"]["holderIdentity"], lease["metadata"]["annotations"][names.ANNOTATION_EPOCH]

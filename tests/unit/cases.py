@@ -8,7 +8,8 @@ ENDED_OTHERWISE = (pytest.skip.Exception, pytest.xfail.Exception)
 
 
 def all_of(cases: Sequence[pytest.Function]) -> Callable[[], None]:
-    """Returns a test that runs all of them, and fails with the first one that failed. None may be skipped: nobody would see it."""
+    """Returns a test that runs all of them, and fails with the first one that failed. None may be
+    skipped: no report would name it."""
 
     def every_case() -> None:
         __tracebackhide__ = True

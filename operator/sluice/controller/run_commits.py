@@ -65,8 +65,7 @@ class RunLogs:
     async def what_logs_say(
         self, job: JobView, attempt: Attempt, looked_at: Collection[tuple[str, int]]
     ) -> LogsSay:
-        """Returns what the logs say. Whatever a log holds, the attempt has ended: a log must not keep it open, and its leases
-        held."""
+        """Returns what the logs say. The attempt has ended: no log may keep it open, and its leases held."""
         tables, unknown = _tables(job, attempt)
         unread = [unknown] if unknown is not None else []
         found: list[tuple[TableKey, StampedCommit | FoundCommit]] = []

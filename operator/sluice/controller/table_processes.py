@@ -44,8 +44,8 @@ _ENVIRONMENT = {
     "TOKIO_WORKER_THREADS": "2",
     "_RJEM_MALLOC_CONF": "narenas:1,background_thread:false,retain:false",
 }
-"""Allocators that give back what they do not use, and small stacks, because the limit counts both. No backtraces: where memory is
-short, Rust waits for ever for the memory to write one."""
+"""Allocators that give back what they do not use, because the limit counts it. No backtraces: where memory is short, Rust waits for
+ever for the memory to write one."""
 _LANES: Final = {TableQuestionKind.FACTS: 0, TableQuestionKind.LOOK: 1}
 _TOO_LARGE = "run OPTIMIZE and write a checkpoint, so that the log names fewer files, or raise the operator's memory limit"
 
@@ -61,7 +61,7 @@ _KINDS, _CAUSES = frozenset(map(str, TableQuestionKind)), frozenset(map(str, Dea
 
 
 class _Read(NamedTuple):
-    """What is asked about a table, whatever is known of it."""
+    """A question about a table, without the mark of its last answer."""
 
     kind: TableQuestionKind
     table: TableKey

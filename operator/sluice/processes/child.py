@@ -151,7 +151,7 @@ class Child:
             self._turn.release()
 
     def _watch(self) -> None:
-        """Ends the process where it takes too much memory, as long as it works on something."""
+        """Ends the process where it takes too much memory, as long as a question is open."""
         while True:
             if memory_in_use(self.pid) > self._limits.memory_mib:
                 self.end(self._out_of_memory())
@@ -172,7 +172,7 @@ class Child:
                 with self._lock:
                     reply = self._asked.pop(number, None)
                 if reply is None:
-                    continue  # the process has started, or nobody waits for the reply any more
+                    continue  # the process has started, or its question was given up
                 if is_answer:
                     reply.set_result(what)
                 else:

@@ -33,7 +33,7 @@ class Limits:
     threads: int = 1
     """Questions that the process works on at once."""
     stack_mib: int = 8
-    """The stack of each of these threads, which counts as memory."""
+    """The most that the stack of each of these threads may take."""
 
     def set_for_this_process(self) -> None:
         """Sets what holds from the start: memory, stacks, no core file, and that the kernel ends it before its parent."""

@@ -113,7 +113,7 @@ class Pool:
             return self._suspects.get(key)
 
     def quarantined(self) -> dict[Hashable, Suspect]:
-        """Without those that nobody has asked for long since they might have been."""
+        """Without those whose time was over long ago, and which no caller has asked again."""
         now = time.monotonic()
         with self._lock:
             return {

@@ -17,7 +17,7 @@ class Countdown:
 
 @dataclass
 class Allowance:
-    """Asked before anything that it counts is done, in the order of the text: so the same text always gets the same answers."""
+    """Asked before the work that it counts, in the order of the text: so the same text always gets the same answers."""
 
     cells: Countdown = field(default_factory=lambda: Countdown(MAX_CELLS))
     seen_through_views: Countdown = field(default_factory=lambda: Countdown(MAX_SEEN_THROUGH_VIEWS))
