@@ -160,7 +160,7 @@ def test_a_driver_that_leaves_no_result_is_told_apart(
 
 
 def test_of_a_folder_that_only_drivers_have_nothing_is_said(shared: Played) -> None:
-    shared.apply("elsewhere", append("/lake/elsewhere"))
+    shared.apply("elsewhere", append("/lake/only-drivers-have-it"))
     shared.start("elsewhere").ends(137)
     message = shared.reaches("elsewhere", "Failed")["message"]
     assert "what it committed is not known" in message
