@@ -19,7 +19,7 @@ from sluice.processes.messages import packed, received
 from sluice.processes.program import OUT_OF_MEMORY, Reply
 
 LOOK_EVERY = 0.02
-"""Seconds between two looks at the memory of a process that works: it takes a gigabyte a second at most."""
+"""Seconds between two looks at the memory of a process that works."""
 START_PATIENCE = 120.0
 """Seconds for a process to start. The load of the machine decides how long that takes, not the question."""
 
