@@ -1,6 +1,7 @@
 """The limits of a child process, which the child sets for itself before it loads anything."""
 
 import math
+import os
 import re
 import resource
 import signal
@@ -15,6 +16,8 @@ MEBIBYTE = 1024 * 1024
 _GRACE = 30
 """Seconds that a child lives beyond the patience of a parent that is gone."""
 _FIRST_TO_GO = "1000"
+_NICENESS = 10
+"""The parent serves all objects and a child one of them: where both want the processor, the parent has nine tenths of it."""
 _ADDRESSES = 32
 """Times the memory of a process."""
 _IN_USE = re.compile(rb"^Rss(?:Anon|Shmem):\s+(\d+) kB$", re.MULTILINE)
@@ -36,7 +39,9 @@ class Limits:
     """The most that the stack of each of these threads may take."""
 
     def set_for_this_process(self) -> None:
-        """Sets what holds from the start: memory, stacks, no core file, and that the kernel ends it before its parent."""
+        """Sets what holds from the start: memory, stacks, no core file, that its parent goes before it on the processor, and that
+        the kernel ends it before its parent."""
+        os.nice(_NICENESS)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_DATA, (self._address_mib * MEBIBYTE,) * 2)
         threading.stack_size(self.stack_mib * MEBIBYTE)

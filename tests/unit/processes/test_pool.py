@@ -92,6 +92,10 @@ def test_questions_of_one_lane_go_to_one_process_which_starts_with_the_first_one
     assert ask(pool, "environment", "TOY") == "set"
 
 
+def test_the_parent_goes_before_its_processes_on_the_processor(start: Start) -> None:
+    assert ask(start(), "niceness") == os.nice(0) + 10
+
+
 def test_what_is_asked_later_is_answered_while_an_earlier_question_waits(
     start: Start, tmp_path: Path
 ) -> None:

@@ -39,6 +39,10 @@ def _environment(name: object) -> str | None:
     return os.environ.get(str(name))
 
 
+def _niceness(_: object) -> int:
+    return os.nice(0)
+
+
 def _prints(text: object) -> object:
     os.write(sys.stdout.fileno(), str(text).encode())
     sys.stdout.write(str(text))
@@ -106,6 +110,7 @@ _ANSWERS: dict[str, Callable[[object], object]] = {
     "hangs": _hangs,
     "keeps": _keeps,
     "pid": _pid,
+    "niceness": _niceness,
     "prints": _prints,
     "reserves": _reserves,
     "spins": _spins,

@@ -61,7 +61,10 @@ class Server:
                 self.asked.append(head)
                 if not (given := self._next()):
                     return
-                connection.sendall(given)
+                try:
+                    connection.sendall(given)
+                except OSError:  # who asked had read enough, and closed
+                    return
                 if b"Connection: close" in given or given is BROKEN_OFF:
                     return
 
