@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -25,7 +26,7 @@ from unit.tables.hostile_logs import equal_rows_in_checkpoint, large_line_in_com
 pytestmark = [pytest.mark.timeout(2400), pytest.mark.long(minutes=8)]
 
 RELEASE = NAMESPACE = "bounded"
-GOOD, ROUNDS = 100, 3
+GOOD, ROUNDS = 100, 5
 SLOWER = 1.3
 """How much longer the good jobs may take, as a factor."""
 PATIENCE_SECONDS = 300
@@ -208,7 +209,7 @@ def test_good_jobs_have_their_applications_in_their_time_beside_what_costs_most(
     with capsys.disabled():
         sys.stdout.write(f"\n{bomb.__name__}: alone {_shown(alone)}, beside {_shown(beside)}\n")
     assert (installed.pods(), installed.leader()) == before, installed.told()
-    assert sum(beside) <= SLOWER * sum(alone)
+    assert median(beside) <= SLOWER * median(alone)
 
 
 def _shown(seconds: list[float]) -> str:
