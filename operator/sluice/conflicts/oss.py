@@ -148,7 +148,8 @@ winner's commit."""
     sources=("C5", "C12", "C15", "M3", "M4", "M5", "M13", "M14", "M17"),
     differs=Difference(
         "Databricks' documents say that every change aborts every concurrent write, and open-source Delta's name no "
-        "exceptions; here OPTIMIZE survives, and enabling some features or, from 4.1 on, writing unchanged metadata "
+        "exceptions; here OPTIMIZE survives what leaves the partition columns as they are, and enabling some features or, "
+        "from 4.1 on, writing unchanged metadata "
         "lets others commit.",
         ("D1", "D16", "D27"),
     ),
@@ -164,7 +165,7 @@ def metadata_changed(race: Race) -> Ruling | None:
     loser, winner = race.loser, race.winner
     if winner.metadata is Metadata.NONE:
         return None
-    if loser.retries_itself and not winner.replaces:
+    if loser.retries_itself and not (winner.replaces or _may_change_partition_columns(winner)):
         return None
     if loser.metadata is Metadata.NONE and _harmless(race):
         return None
@@ -187,8 +188,20 @@ def metadata_changed(race: Race) -> Ruling | None:
         reason = f"both {loser.operation} and {winner.operation} write the table's metadata"
     else:
         reason = f"{winner.operation} may change the metadata that {loser.operation} began with"
+    if loser.retries_itself and not winner.replaces:
+        sure = False
+        reason = (
+            f"{winner.operation} may change a partition column, its comment or default included: after that {loser.operation} "
+            "does not start again"
+        )
     level = Level.WILL if sure and clear and race.sure else Level.MAY
     return Ruling(level, reason, _METADATA, advice, WHOLE_TABLE)
+
+
+def _may_change_partition_columns(statement: TableFootprint) -> bool:
+    """Whether OPTIMIZE may find partition columns that are not those which it began with, so that it does not start again."""
+    written = statement.metadata not in (Metadata.NONE, Metadata.SAME, Metadata.IDENTITY)
+    return written and not statement.keeps_partition_columns
 
 
 def _may_have_identity_columns(statement: TableFootprint) -> bool:

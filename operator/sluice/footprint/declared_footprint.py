@@ -60,6 +60,7 @@ def declared_footprint(declared: DeclaredFootprint, around: Surroundings, place:
         domains=frozenset({CLUSTERING} if operation in CLUSTERS_ANEW else ()),
         single_attempt=operation in TRIES_ONCE,
         ends_readers=changes,
+        keeps_partition_columns=not changes or reading.is_unpartitioned,
         replaces=operation in REPLACES,
         creates=operation in CREATES or (reading.facts is None and operation in MAKES_A_TABLE),
         not_by_row="its conditions are declared, not read",

@@ -246,6 +246,7 @@ def _unknown(footprint: TableFootprint, why: str) -> TableFootprint:
             keeps_no_row=False,
             single_attempt=True,
             retries_itself=False,
+            keeps_partition_columns=False,
             reads_advice=None,
             writes_advice=None,
         ),

@@ -107,7 +107,9 @@ class TableFootprint:
     creates: bool = False
     """Whether it may be the first commit of the table."""
     retries_itself: bool = False
-    """Whether it starts again by itself after a change of metadata (OPTIMIZE)."""
+    """Whether it starts again by itself after a change of metadata that leaves the partition columns as they are (OPTIMIZE)."""
+    keeps_partition_columns: bool = False
+    """Whether it surely leaves each column by which the table is partitioned as it is: name, type, default and comment."""
     certain: bool = False
     """Whether it surely commits; a DML statement that matches no row does not."""
     adds_surely: bool = False

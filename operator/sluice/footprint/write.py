@@ -56,7 +56,11 @@ def write_footprint(write: Write, texts: Texts, around: Surroundings) -> TableFo
     else:
         found = insert.overwrite(reading, lands, source, certain=certain, identity=identity)
     if write.schema_evolution:
-        found = replace(found, metadata=Metadata.MAY_CHANGE, ends_readers=write.mode is not WriteMode.APPEND)
+        appends = write.mode is WriteMode.APPEND
+        keeps = appends and found.keeps_partition_columns  # any other mode takes the schema of the rows
+        found = replace(
+            found, metadata=Metadata.MAY_CHANGE, ends_readers=not appends, keeps_partition_columns=keeps
+        )
     return replace(
         found,
         txn_app_id=write.txn_app_id,

@@ -12,10 +12,14 @@ ABORTS = "this feature is not among those that others commit through; the matrix
 LETS_PASS = (
     "row tracking is supported here already, so that enabling it writes no metadata that others must heed"
 )
+MAPS = "column mapping gives the partition column an id; the matrix's cell was measured with features that say nothing of columns"
 EXPLAINED: dict[str, dict[str, str]] = {
     "4.4.0": {
         "daily/append-only@A/restore@A": "append-only needs no feature of a table that has it; the cell's ones did",
         "daily/enable-change-feed@A/stream@A": ABORTS,
+        "daily/map-columns-and-more/optimize": MAPS,
+        "daily/map-columns-and-more/optimize-all": MAPS,
+        "daily/map-columns-and-more/zorder": MAPS,
         "daily/replace-with-vectors/vectors": "its properties need a feature, which those of the cell did not",
         "plain/delete/timestamps-and-interval": ABORTS,
     },
@@ -29,6 +33,10 @@ EXPLAINED: dict[str, dict[str, str]] = {
         "daily/checkpoint-v2@A/vacuum@A": ABORTS,
         "daily/delete@A/deletion-vectors@A": ABORTS,
         "daily/deletion-vectors@A/stream@A": ABORTS,
+        "daily/map-columns-and-more/optimize": MAPS,
+        "daily/map-columns-and-more/optimize-all": MAPS,
+        "daily/map-columns/optimize": MAPS,
+        "daily/map-columns/optimize-all": MAPS,
         "daily/support-feature@A/delete@A": ABORTS,
         "daily/update@A/deletion-vectors@A": ABORTS,
         "daily/vacuum@A/deletion-vectors@A": ABORTS,

@@ -32,6 +32,10 @@ def special_rows() -> Iterator[Row]:
     yield from _all(
         "daily", {**daily, **_DROPPING}, ((name, probe) for name in _DROPPING for probe in probes)
     )
+    yield from _all(
+        "daily", {**daily, **_OF_COLUMNS}, ((name, loser) for name in _OF_COLUMNS for loser in _COMPACTS)
+    )
+    yield from _all("mapped", {**daily, **_RENAMING}, [("rename-partition", "optimize")])
     yield from _all("daily", {**daily, **_UNBOUND}, ((name, "delete") for name in _UNBOUND))
     yield from _all("daily", {**daily, **_REPLACING}, _PROTOCOL_PAIRS)
     yield from _all("auto-compact", {**daily, **_COMPACTED}, [("append-compacted", "optimize")])
@@ -264,6 +268,25 @@ _FEATURES: Named = {
     "rename-column": ("rename-column", _alter("RENAME COLUMN v TO w")),
     "drop-column": ("drop-column", _alter("DROP COLUMN v")),
 }
+_OF_COLUMNS: Named = {
+    "comment-partition": ("comment", _alter("ALTER COLUMN date COMMENT 'day'")),
+    "comment-partition-again": ("comment", _alter("CHANGE COLUMN date date DATE COMMENT 'day'")),
+    "move-partition": ("comment", _alter("ALTER COLUMN date FIRST")),
+    "comment-value": ("comment", _alter("ALTER COLUMN v COMMENT 'value'")),
+    "map-columns": ("enable-feat", _set("'delta.columnMapping.mode' = 'name'")),
+    "map-columns-and-more": ("enable-feat", _set("'delta.columnMapping.mode' = 'name'", "'team' = 'sales'")),
+    "evolve": (
+        "append",
+        write(
+            "Append",
+            f"SELECT 900L AS id, 7 AS k, 'new' AS v, {_DAY} AS date, 1 AS extra",
+            schemaEvolution=True,
+        ),
+    ),
+}
+"""Changes of a partition column's field, and of others beside them."""
+_COMPACTS = ("optimize", "zorder", "optimize-all")
+_RENAMING: Named = {"rename-partition": ("rename-column", _alter("RENAME COLUMN date TO day"))}
 _REPLACING: Named = {
     "replace-with-vectors": (
         "repl-table",

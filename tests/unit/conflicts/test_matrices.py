@@ -65,6 +65,49 @@ def test_compaction_survives_appends_and_changes_of_metadata(winner: str) -> Non
     assert loses(p.OPTIMIZE, winner, "4.4.0") == (Level.NEVER, None)
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("loser", [p.OPTIMIZE, "OPTIMIZE {t} ZORDER BY (k)", "REORG TABLE {t} APPLY (PURGE)"])
+def test_compaction_may_lose_to_a_change_of_a_partition_column(loser: str, version: str) -> None:
+    may = (Level.MAY, MC)
+    for change in (
+        "ALTER COLUMN date COMMENT 'day'",
+        "ALTER TABLE {t} ALTER COLUMN `Date` SET DEFAULT DATE '2026-11-19'",
+        "CHANGE COLUMN date date DATE COMMENT 'day'",
+        "RENAME COLUMN date TO day",
+        "SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name', 'team' = 'sales')",
+        "SET TBLPROPERTIES ('delta.notKnownYet' = 'true')",
+    ):
+        winner = change if change.startswith("ALTER TABLE") else f"ALTER TABLE {{t}} {change}"
+        assert loses(loser, winner, version) == may, winner
+        assert loses(loser, winner, version, partitioned=False) == (Level.NEVER, None), winner
+    assert loses(loser, p.RESTORE, version) == may
+    alone = "ALTER TABLE {t} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"
+    assert loses(loser, alone, version) == (may if version == "3.3.3" else (Level.NEVER, None))
+    declared = {
+        "application": {"engine": "kubeflow", "template": {"mainClass": "X"}},
+        "footprint": [{"table": {"path": "/lake/t"}, "operation": "Append", "metadata": True}],
+    }
+    known = p.facts(version)
+    assert pair_of(p.job(loser, known), p.job(declared, known)).first_loses.level is Level.MAY
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_compaction_survives_changes_of_other_columns_and_of_properties(version: str) -> None:
+    for change in (
+        "ALTER COLUMN v COMMENT 'value'",
+        "RENAME COLUMN v TO w",
+        "DROP COLUMN v",
+        "DROP CONSTRAINT positive",
+        "SET TBLPROPERTIES ('delta.logRetentionDuration' = 'interval 40 days', 'team' = 'sales')",
+        "UNSET TBLPROPERTIES ('team')",
+    ):
+        assert loses(p.OPTIMIZE, f"ALTER TABLE {{t}} {change}", version) == (Level.NEVER, None), change
+    evolving = p.MERGE.replace("MERGE INTO", "MERGE WITH SCHEMA EVOLUTION INTO", 1).replace(p.A, p.B)
+    assert loses(p.OPTIMIZE, evolving, version) == (Level.NEVER, None)
+    widening = {"delta.enableTypeWidening": "true"}
+    assert loses(p.OPTIMIZE, evolving, version, properties=widening) == (Level.MAY, MC)
+
+
 def test_compaction_does_not_survive_a_table_made_anew() -> None:
     assert loses(p.OPTIMIZE, p.REPLACE_TABLE, "4.4.0") == (Level.MAY, MC)
 

@@ -13,7 +13,7 @@ from sqlglot.tokenizer_core import Token
 from sluice.api.job import Operation
 from sluice.footprint.errors import IF_SPARK_DOES, NotUnderstoodError, at
 from sluice.footprint.model import EVERYTHING, TableFootprint
-from sluice.footprint.operations import MAY_SELECT
+from sluice.footprint.operations import MAY_SELECT, WRITES_ROWS
 from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources
 from sluice.footprint.sql.advice import LOOKED_UP_ELSEWHERE, how_to_bind, how_to_know
 from sluice.footprint.sql.allowance import Allowance
@@ -396,6 +396,18 @@ class Reading:
         name = self.written.text
         return (name, name.rpartition(".")[2]) if self.written.is_name else ()
 
+    def _keeps_partition_columns(self, operation: Operation) -> bool:
+        """Whether the statement surely does: there are none, or it writes rows and no type may grow by them."""
+        facts = self.facts
+        if facts is None or self.is_unpartitioned:
+            return facts is not None
+        return operation in WRITES_ROWS and not facts.enabled("delta.enableTypeWidening")
+
+    @property
+    def is_unpartitioned(self) -> bool:
+        """Whether the table is known to have no partition columns."""
+        return self.facts is not None and not self.facts.columns.partition_columns
+
     # -------------------------------------------------------------------------------------------------- results
 
     def footprint(self, operation: Operation, **fields: Any) -> TableFootprint:
@@ -410,6 +422,7 @@ class Reading:
         widened = tuple(dict.fromkeys((*not_understood, *_reasons(fields))))
         if facts is not None and not facts.exists:
             fields = {**fields, "creates": True}
+        fields.setdefault("keeps_partition_columns", self._keeps_partition_columns(operation))
         advice = fields.pop("reads_advice", None)
         if advice is None and facts is None:
             elsewhere = self.around.moved and self.key.is_name

@@ -55,6 +55,24 @@ AFTER_ALTER = "|".join(
         rf"CLUSTER BY (?:NONE|AUTO|\( {NAMES} \))",
     ]
 )
+_OF_NO_COLUMN = frozenset(
+    {
+        "delta.appendonly",
+        "delta.checkpointinterval",
+        "delta.checkpointpolicy",
+        "delta.dataskippingnumindexedcols",
+        "delta.dataskippingstatscolumns",
+        "delta.deletedfileretentionduration",
+        "delta.enablechangedatafeed",
+        "delta.enabledeletionvectors",
+        "delta.enableincommittimestamps",
+        "delta.enablerowtracking",
+        "delta.enabletypewidening",
+        "delta.isolationlevel",
+        "delta.logretentionduration",
+    }
+)
+"""Delta's own properties whose change leaves the fields of all columns as they are."""
 _ONLY_WRITTEN = ("delta.feature.", "delta.minreaderversion", "delta.minwriterversion")
 _CHANGE_FEED = "delta.enablechangedatafeed"
 _MAPPING = "delta.columnmapping.mode"
@@ -100,6 +118,7 @@ def alter(reading: Reading) -> TableFootprint:  # noqa: PLR0911 - one kind a lin
             removes=NOTHING,
             metadata=Metadata.CHANGES,
             protocol=Protocol.MAY_ADD,
+            keeps_partition_columns=True,
             reads=because(EVERYTHING, "a new constraint is checked against all rows"),
         )
     if rest[:2] == ["DROP", "FEATURE"]:
@@ -113,18 +132,25 @@ def alter(reading: Reading) -> TableFootprint:  # noqa: PLR0911 - one kind a lin
     if rest[-2:] == ["SYNC", "IDENTITY"]:
         return reading.footprint(Operation.ALTER, adds=NOTHING, removes=NOTHING, metadata=Metadata.IDENTITY)
     names = tuple(rest[:2]) in _NAMES
+    keeps = rest[0] == "ADD" or rest[:2] == ["DROP", "CONSTRAINT"] or _names_no_partition_column(reading)
     if rest[:1] == ["DROP"] and rest[2:4] == ["IF", "EXISTS"]:
-        return _metadata_only(reading, Metadata.MAY_CHANGE, ends_readers=names)
+        return _metadata_only(reading, Metadata.MAY_CHANGE, ends_readers=names, keeps_partition_columns=keeps)
     for beginning in _CHANGES:
         if tuple(rest[: len(beginning)]) == beginning:
             needs_feature = rest[0] == "ADD" and _PLAIN_COLUMNS.fullmatch(" ".join(rest)) is None
             protocol = Protocol.MAY_ADD if needs_feature else Protocol.NONE
-            return _metadata_only(reading, Metadata.CHANGES, protocol, ends_readers=names)
+            return _metadata_only(
+                reading, Metadata.CHANGES, protocol, ends_readers=names, keeps_partition_columns=keeps
+            )
     for kind in _MAY_CHANGE:
         if tuple(rest[: len(kind)]) == kind:
             protocol = Protocol.MAY_ADD if "TYPE" in rest or "DEFAULT" in rest else Protocol.NONE
             return _metadata_only(
-                reading, Metadata.MAY_CHANGE, protocol, ends_readers=names or rest[0] == "CHANGE"
+                reading,
+                Metadata.MAY_CHANGE,
+                protocol,
+                ends_readers=names or rest[0] == "CHANGE",
+                keeps_partition_columns=keeps,
             )
     raise reading.refused(
         f"ALTER TABLE ... {' '.join(word for word in rest[:2] if word != QUOTED)}: Sluice does not know this clause; "
@@ -133,7 +159,15 @@ def alter(reading: Reading) -> TableFootprint:  # noqa: PLR0911 - one kind a lin
 
 
 def comment(reading: Reading) -> TableFootprint:
-    return _metadata_only(reading, Metadata.MAY_CHANGE)
+    return _metadata_only(reading, Metadata.MAY_CHANGE, keeps_partition_columns=True)
+
+
+def _names_no_partition_column(reading: Reading) -> bool:
+    facts = reading.facts
+    if facts is None:
+        return False
+    named = {token.text.lower() for token in reading.statement.tokens[reading.end :]}
+    return not any(column.name.lower() in named for column in facts.columns.partition_columns)
 
 
 def _metadata_only(
@@ -159,6 +193,7 @@ def _set_properties(reading: Reading) -> TableFootprint:
     found = _with_properties(reading, wanted)
     return replace(
         found,
+        keeps_partition_columns=found.keeps_partition_columns or all(map(_leaves_columns, wanted)),
         leaves_retention_hours=_retention(given),
         ends_readers=found.ends_readers or (ends_feed and found.metadata is not Metadata.SAME),
     )
@@ -189,7 +224,12 @@ def _unset_properties(reading: Reading) -> TableFootprint:
     leaves = hours_kept_by({}) if _RETENTION in given else None
     found = _without_properties(reading, given)
     ends_feed = _CHANGE_FEED in given and found.metadata is not Metadata.SAME
-    return replace(found, leaves_retention_hours=leaves, ends_readers=found.ends_readers or ends_feed)
+    return replace(
+        found,
+        keeps_partition_columns=found.keeps_partition_columns or all(map(_leaves_columns, given)),
+        leaves_retention_hours=leaves,
+        ends_readers=found.ends_readers or ends_feed,
+    )
 
 
 def _without_properties(reading: Reading, given: list[str]) -> TableFootprint:
@@ -226,6 +266,11 @@ def _rewrites_files(wanted: dict[str, str], known: dict[str, str] | None) -> boo
     return known is None or known.get(_MAPPING, "none").lower() != "none"
 
 
+def _leaves_columns(key: str) -> bool:
+    """Whether the property says nothing of columns. Column mapping, and what needs it, gives each of them an id."""
+    return not key.startswith("delta.") or key in _OF_NO_COLUMN or key.startswith("delta.autooptimize.")
+
+
 def _may_add_a_feature(key: str) -> bool:
     beginnings = ("delta.enable", "delta.feature.", "delta.appendonly", "delta.min", "delta.universalformat")
     return key in ENABLING or key.startswith(beginnings)
@@ -244,4 +289,5 @@ def _cluster_by(reading: Reading) -> TableFootprint:
         Protocol.NONE if clustered else Protocol.MAY_ADD,
         domains=frozenset({CLUSTERING}),
         certain=clustered,
+        keeps_partition_columns=True,  # only a table without any can be clustered
     )
