@@ -20,6 +20,8 @@ from sluice.processes.program import OUT_OF_MEMORY, Reply
 
 LOOK_EVERY = 0.02
 """Seconds between two looks at the memory of a process that works."""
+SHARED_GUILT = 0.5
+"""The part of the patience after which an open question is as guilty as the one that was overdue: its store is silent, too."""
 START_PATIENCE = 120.0
 """Seconds for a process to start. The load of the machine decides how long that takes, not the question."""
 
@@ -32,6 +34,17 @@ class DeathCause(StrEnum):
     CLOSED = "closed"
     """The parent needs it no more."""
     OTHER = "other"
+
+
+@dataclass(frozen=True)
+class _Asked:
+    reply: "Future[object]"
+    since: float
+    patience: float
+
+    def is_guilty_of(self, death: "Death") -> bool:
+        waited = time.monotonic() - self.since
+        return death.cause is DeathCause.OVERDUE and waited >= SHARED_GUILT * self.patience
 
 
 @dataclass(frozen=True)
@@ -52,7 +65,7 @@ class DeathError(NoAnswerError):
         super().__init__(death.why)
         self.death = death
         self.is_guilty = is_guilty
-        """Whether this very question is known to be the cause, and no other one that was asked beside it."""
+        """Whether this very question is known to be a cause, and not only one that was asked beside it."""
 
 
 class Child:
@@ -86,7 +99,7 @@ class Child:
         """Of the thread that writes a question."""
         self._has_started = threading.Event()
         """Set also when the process dies before it starts."""
-        self._asked: dict[int, Future[object]] = {}
+        self._asked: dict[int, _Asked] = {}
         self._is_watched = False
         self._questions = 0
         self._death: Death | None = None
@@ -111,14 +124,15 @@ class Child:
             raise DeathError(
                 self.end(Death(DeathCause.OVERDUE, f"did not start within {START_PATIENCE:g} s"))
             )
-        until = time.monotonic() + patience
+        begun = time.monotonic()
+        until = begun + patience
         reply: Future[object] = Future()
         with self._lock:
             if self._death is not None:
                 raise DeathError(self._death)
             self._questions += 1
             number = self._questions
-            self._asked[number] = reply
+            self._asked[number] = _Asked(reply, begun, patience)
             if not self._is_watched:
                 self._is_watched = True
                 threading.Thread(target=self._watch, name=f"memory of {self.pid}", daemon=True).start()
@@ -126,9 +140,8 @@ class Child:
             self._write(packed((number, question)), until)
             return reply.result(max(0.0, until - time.monotonic()))
         except TimeoutError:
-            overdue = Death(DeathCause.OVERDUE, f"did not answer within {patience:g} s")
-            death = self.end(overdue)
-            raise DeathError(death, is_guilty=death is overdue) from None
+            death = self.end(Death(DeathCause.OVERDUE, f"did not answer within {patience:g} s"))
+            raise DeathError(death, is_guilty=death.cause is DeathCause.OVERDUE) from None
 
     def end(self, death: Death) -> Death:
         """Kills it, and returns of what it died first. What it was asked fails at once: a process that waits for a disk lives on
@@ -170,13 +183,13 @@ class Child:
                     break
                 self._has_started.set()
                 with self._lock:
-                    reply = self._asked.pop(number, None)
-                if reply is None:
+                    asked = self._asked.pop(number, None)
+                if asked is None:
                     continue  # the process has started, or its question was given up
                 if is_answer:
-                    reply.set_result(what)
+                    asked.reply.set_result(what)
                 else:
-                    reply.set_exception(NoAnswerError(what))
+                    asked.reply.set_exception(NoAnswerError(what))
         self._fail_all(self._death_by(self._process.wait()))
         with self._turn:
             self._to.close()
@@ -189,8 +202,8 @@ class Child:
         self._has_started.set()
         if is_first and death.cause is not DeathCause.CLOSED:
             self._died(death, len(asked))
-        for reply in asked.values():
-            reply.set_exception(DeathError(death))
+        for one in asked.values():
+            one.reply.set_exception(DeathError(death, is_guilty=one.is_guilty_of(death)))
         return death
 
     def _death_by(self, code: int) -> Death:

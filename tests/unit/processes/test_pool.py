@@ -291,6 +291,22 @@ def test_a_question_that_was_overdue_is_asked_alone_and_does_not_wait_for_others
     assert not getattr(pool.suspect(("waits", str(other))), "is_quarantined", True)
 
 
+def test_questions_that_were_silent_as_long_as_the_overdue_one_are_not_asked_alone_one_after_another(
+    start: Start, tmp_path: Path
+) -> None:
+    pool = start(Limits(128, 60, 3.0, 4, threads=8))
+    silent = folders(tmp_path, 6)
+    ask(pool, "pid")
+    began = time.monotonic()
+    with ThreadPoolExecutor(len(silent)) as beside:
+        asked = [beside.submit(ask, pool, "waits", str(folder)) for folder in silent]
+        for one in asked:
+            with pytest.raises(DeathError, match="did not answer within 3 s"):
+                one.result(LONG)
+    assert time.monotonic() - began < 2 * 3.0
+    assert pool.deaths == {DeathCause.OVERDUE: 1}
+
+
 def test_the_start_of_a_process_is_not_taken_for_the_questions_silence(start: Start) -> None:
     pool = start(Limits(128, 60, 1.5, 4), factory="unit.processes.toy:starts_slowly")
     assert ask(pool, "echoes", 1) == 1
