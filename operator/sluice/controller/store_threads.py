@@ -18,6 +18,7 @@ IN_ALL = 16
 """Reads that are not overdue."""
 MOST_STUCK = 48
 """Overdue reads beside them. A store that hangs has one place, so as many stores may hang together before others are held up."""
+BY_ADDRESS = "hdfs://host:port"
 JOBS_WAIT = "they count as unread, and their jobs wait for all jobs that they might meet"
 
 Found = TypeVar("Found")
@@ -25,13 +26,14 @@ Found = TypeVar("Found")
 
 def store_of(key: TableKey) -> str:
     """Returns what hangs together: a bucket or a host; for a file system, which may be mounted anywhere, the folder around the
-    table."""
+    table. All NameNodes by address are one store: any job may name any host and port, and each of them may be silent."""
     if key.is_name:
         return ""
     scheme, _, rest = key.text.partition(":")
     if scheme == "file":
         return key.text.rpartition("/")[0]
-    return f"{scheme}://{rest.lstrip('/').partition('/')[0]}"
+    authority = rest.lstrip("/").partition("/")[0]
+    return BY_ADDRESS if scheme == "hdfs" and ":" in authority else f"{scheme}://{authority}"
 
 
 class StoreThreads(Generic[Found]):

@@ -65,6 +65,8 @@ def begun(stores: Stores, store: str) -> int:
         (key_of_path("s3a://bucket/c"), "s3://bucket"),
         (key_of_path("abfss://c@account.dfs.core.windows.net/t"), "abfss://c@account.dfs.core.windows.net"),
         (key_of_path("hdfs://name/lake/t"), "hdfs://name"),
+        (key_of_path("hdfs://host:9000/t"), "hdfs://host:port"),
+        (key_of_path("hdfs://10.0.0.1:1/t"), "hdfs://host:port"),
         (key_of_path("/lake/sales/orders"), "file:/lake/sales"),
         (key_of_name("sales.orders"), ""),
     ],
