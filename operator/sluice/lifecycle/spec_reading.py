@@ -1,6 +1,7 @@
 """What a process is asked to read of a job's spec, and what it answers: long SQL takes seconds to read."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from json import dumps
@@ -10,6 +11,7 @@ from sluice.engines import RuntimeProfile
 from sluice.footprint import JobFootprint, NotUnderstoodError
 from sluice.lifecycle.work import Works
 from sluice.tables import Names, TableFacts, TableKey
+from sluice.tables.fingerprint import NoFingerprintError
 
 FACTORY = f"{__name__}:reader"
 READ_AT_ONCE = 8_000
@@ -72,6 +74,11 @@ def reader() -> Callable[[object], object]:
                 if question.names is None
                 else work.footprint_with_facts(question.names, question.facts, question.sources)
             )
+            if question.names is not None:
+                with suppress(
+                    NoFingerprintError
+                ):  # the comparison with other jobs says what is wrong with it
+                    footprint.fingerprint  # noqa: B018 - the answer has it with it: it takes a long time, too
             return SpecAnswer(footprint, work.unrepeatable)
         except NotUnderstoodError as error:
             return SpecAnswer(error)

@@ -59,6 +59,13 @@ def test_the_answer_is_what_the_operator_would_have_read_itself(spec: Json, *, w
     assert found.unrepeatable == work.unrepeatable
 
 
+def test_the_answer_has_its_fingerprint_which_takes_the_operator_long_to_work_out() -> None:
+    found = answer(SpecQuestion({"sql": ERASES}, PROFILES, "etl", Names(), FACTS, FACTS)).footprint
+    assert isinstance(found, JobFootprint)
+    itself = Work({"sql": ERASES}, PROFILES, "etl").footprint_with_facts(Names(), FACTS, FACTS)
+    assert vars(found)["fingerprint"] == itself.fingerprint
+
+
 @pytest.mark.parametrize(
     "spec", [{"sql": "DELETE FORM t"}, {"sql": 7}, None, {"sql": "SELECT 1", "runtimeRef": "no"}]
 )
