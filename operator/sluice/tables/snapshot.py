@@ -7,9 +7,13 @@ from typing import Any
 from deltalake import DeltaTable
 
 from sluice.predicates import Table
+from sluice.tables.address import LogUnreadableError
 from sluice.tables.catalog_managed import refuse_managed
 from sluice.tables.facts import TableFacts
 
+MOST_COLUMNS = 10_000
+MOST_PARTITION_COLUMNS = 100
+"""Each statement is compared with each column, and where rows land is told by each partition column."""
 _CHAR_OR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"
 _COLLATIONS = "__COLLATIONS"
 _GENERATED = "delta.generationExpression"
@@ -24,6 +28,8 @@ def facts_of(table: DeltaTable) -> TableFacts:
     metadata, protocol = table.metadata(), table.protocol()
     refuse_managed((*(protocol.reader_features or ()), *(protocol.writer_features or ())))
     fields: list[dict[str, Any]] = json.loads(table.schema().to_json())["fields"]
+    _refuse_more_than(MOST_COLUMNS, "columns", len(fields))
+    _refuse_more_than(MOST_PARTITION_COLUMNS, "partition columns", len(metadata.partition_columns))
     properties = dict(metadata.configuration)
     isolation = {value.lower() for key, value in properties.items() if key.lower() == _ISOLATION}
     return TableFacts(
@@ -46,6 +52,11 @@ def facts_of(table: DeltaTable) -> TableFacts:
         serializable=bool(isolation - {"writeserializable"}),
         table_id=str(metadata.id),
     )
+
+
+def _refuse_more_than(most: int, of: str, given: int) -> None:
+    if given > most:
+        raise LogUnreadableError(f"the table has {given} {of}, and Sluice understands at most {most}")
 
 
 def spark_type(field: Mapping[str, Any]) -> str:

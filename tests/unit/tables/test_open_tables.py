@@ -42,6 +42,24 @@ def test_columns_partitions_and_properties(tmp_path: Path) -> None:
     assert not facts.serializable
 
 
+@pytest.mark.parametrize(
+    ("columns", "partitions", "why"),
+    [
+        (10_000, 100, None),
+        (10_001, 1, "the table has 10001 columns, and Sluice understands at most 10000"),
+        (200, 101, "the table has 101 partition columns, and Sluice understands at most 100"),
+    ],
+)
+def test_a_table_of_more_columns_than_jobs_can_be_compared_by_counts_as_unread(
+    tmp_path: Path, columns: int, partitions: int, why: str | None
+) -> None:
+    names = [f"c{number}" for number in range(columns)]
+    wide = metadata(*(column(name, "long") for name in names), partition_by=tuple(names[:partitions]))
+    commit(tmp_path / "t", 0, protocol(), wide)
+    unread = OpenTables().facts(key_of_path(str(tmp_path / "t"))).unread
+    assert unread is None if why is None else why in (unread or "")
+
+
 def test_what_columns_say_beside_their_types(tmp_path: Path) -> None:
     commit(
         tmp_path / "t",
