@@ -9,6 +9,7 @@ from sluice.api.operator_status import OperatorCondition, OperatorConditionType
 from sluice.controller.metrics import DecisionOutcome, Metrics, Standing, Winner, WorkDone
 from sluice.lifecycle.lease_kinds import Kind
 from sluice.lifecycle.lease_states import State
+from sluice.processes.child import DeathCause
 
 OF_THE_SCRAPE = {"namespace", "service", "pod"}
 """What Prometheus adds for a ServiceMonitor."""
@@ -27,6 +28,7 @@ def labels_by_figure() -> dict[str, set[str]]:
     metrics.decided(DecisionOutcome.GRANTED)
     metrics.conflicted("ConcurrentAppendException", Winner.OWN, 1.0)
     metrics.count(WorkDone.TABLE_READS, lambda: 1)
+    metrics.count_deaths(tables=lambda: {DeathCause.MEMORY: 1})
     condition = OperatorCondition(
         type=OperatorConditionType.LISTS_COMPLETE,
         status="True",
