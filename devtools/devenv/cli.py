@@ -27,7 +27,7 @@ HELP = """\
   ./dev test [SECTION...] [PYTEST OPTION...]  run all tests that this machine can, or some sections:
                                               lint unit protocol contract runner integration e2e
                                               (--help lists them; --long adds the tests that take minutes)
-  ./dev check [--since COMMIT]                after each change, under 3 minutes: lint, unit, protocol, and the slow
+  ./dev check [--since COMMIT]                after each change, two minutes on a quiet machine: lint, and the
                                               tests nearest to what has changed
   ./dev demo [--plain] [OPTION...]            watch jobs that would abort one another run side by side or in turn;
                                               --plain runs them without Sluice as well, and compares (--help: more)
