@@ -103,7 +103,7 @@ def check(arguments: Sequence[str]) -> int:
     _list("Run beside lint, because they rest on that", choice.chosen)
     _list("Rest on it, too, and are left to ./dev test, because time is short", choice.left_out)
     _list(
-        "No test is known of these: as many of unit and protocol run as there is time for, and ./dev test runs all",
+        "No import leads to these: tests that name them run first, others of unit and protocol as there is time for",
         choice.unknown,
     )
     return _tested(choice.sections, [], strict=False)[0]
