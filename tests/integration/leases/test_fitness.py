@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
+from devenv.ports import free_ports
 from devenv.redis import ensure_redis_server
 from devenv.toolchain import cache
 from integration.leases.redis_process import RedisProcess, running_redis
@@ -32,7 +33,10 @@ async def test_a_redis_that_may_evict_leases_is_not_used(store: LeaseStore, redi
 
 
 async def test_a_cluster_is_not_used(tmp_path: Path) -> None:
-    with running_redis(ensure_redis_server(cache()), tmp_path, cluster_enabled="yes") as cluster:
+    """By default the cluster's own port lies where the kernel takes ports of outgoing connections from."""
+    [bus] = free_ports(1)
+    cluster_options = {"cluster_enabled": "yes", "cluster_port": str(bus)}
+    with running_redis(ensure_redis_server(cache()), tmp_path, **cluster_options) as cluster:
         assert "it is a Redis Cluster" in await unfit(cluster.url)
 
 
