@@ -51,7 +51,7 @@ def write_footprint(write: Write, texts: Texts, around: Surroundings) -> TableFo
     elif write.replace_where is not None:
         condition = text_of(texts, "spec.write.replaceWhere")
         found = insert.replace_where(reading, condition, lands, source, certain=certain, identity=identity)
-    elif write.mode is WriteMode.OVERWRITE_PARTITIONS and _is_partitioned(reading):
+    elif write.mode is WriteMode.OVERWRITE_PARTITIONS and not reading.is_unpartitioned:
         found = insert.overwrite_partitions(reading, lands, source, identity=identity)
     else:
         found = insert.overwrite(reading, lands, source, certain=certain, identity=identity)
@@ -252,7 +252,3 @@ def _may_create(reading: Reading) -> bool:
     """Whether the write may create the table: unlike SQL, which fails where there is none, a DataFrame write creates
     one."""
     return reading.facts is None or not reading.facts.exists
-
-
-def _is_partitioned(reading: Reading) -> bool:
-    return reading.facts is None or bool(reading.facts.columns.partition_columns)

@@ -360,10 +360,7 @@ class Reading:
     def scanned(self, predicate: Predicate) -> Region:
         """The partitions that Delta records for a scan: everything without partition columns, even for `WHERE false`.
         Delta compares the partitions' values in the log, and '' is never one of them."""
-        facts = self.facts
-        if facts is not None and not facts.columns.partition_columns:
-            return EVERYTHING
-        return there(predicate)
+        return EVERYTHING if self.is_unpartitioned else there(predicate)
 
     @property
     def _compacts(self) -> bool:

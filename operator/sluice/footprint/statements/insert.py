@@ -60,7 +60,7 @@ def insert(reading: Reading) -> TableFootprint:  # noqa: PLR0911 - one kind of I
         return replace_where(reading, tree.args["where"], lands, source, certain=sure, identity=identity)
     if not tree.args.get("overwrite"):
         return append(reading, lands, source, certain=sure, identity=identity)
-    if reading.around.settings.overwrites_partitions and _is_partitioned(reading):
+    if reading.around.settings.overwrites_partitions and not reading.is_unpartitioned:
         return overwrite_partitions(reading, lands, source, identity=identity)
     if static:
         fixed = _fixed(reading, static)
@@ -299,10 +299,6 @@ def _fixed(reading: Reading, static: Mapping[str, exp.Expr]) -> Predicate:
     return conjunction(
         says(Constant(node), column, reading) for column, node in columns if column is not None
     )
-
-
-def _is_partitioned(reading: Reading) -> bool:
-    return reading.facts is None or bool(reading.facts.columns.partition_columns)
 
 
 def _replaces_by_rows(reading: Reading) -> bool:
