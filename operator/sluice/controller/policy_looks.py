@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 
 from sluice.api.base import Json
 from sluice.api.reasons import PolicyReason
@@ -22,7 +23,7 @@ from sluice.tables.look import Look, TableState
 
 logger = logging.getLogger(__name__)
 
-PER_STORE, IN_ALL, MOST_STUCK = 2, 4, 16
+PER_STORE, IN_ALL, MOST_STUCK = 2, 6, 16
 PATIENCE = 60.0
 """Seconds that a look may take before its table counts as one that could not be read."""
 LEAST_PAUSE = 10.0
@@ -43,6 +44,7 @@ class _Watched:
     """One policy, by uid, and what was seen of its table."""
 
     key: TableKey
+    namespace: str
     generation: int
     due: float
     look: Look | None = None
@@ -75,8 +77,8 @@ class PolicyLooks:
         self._least_pause = least_pause
         self._again = again
         self._spread = spread
-        self._threads = StoreThreads(
-            look,
+        self._look_at = look
+        self._threads = StoreThreads[Look](
             per_store=PER_STORE,
             in_all=IN_ALL,
             most_stuck=MOST_STUCK,
@@ -199,7 +201,7 @@ class PolicyLooks:
         if known is None or known.key != key:
             was_told = is_first and _was_compared(body)
             wait = random.uniform(0, min(self._spread, self._every)) if was_told else 0.0  # noqa: S311 - no secret
-            self._watched[uid] = _Watched(key, generation, now + wait)
+            self._watched[uid] = _Watched(key, body["metadata"]["namespace"], generation, now + wait)
             outlived = self._looking.pop(uid, None)
             if outlived is not None:
                 self._outlived.add(outlived)
@@ -220,7 +222,7 @@ class PolicyLooks:
         try:
             self.looks += 1
             began, begun = datetime.now(UTC), time.monotonic()
-            reading = self._threads.read(watched.key)
+            reading = self._threads.read(watched.key, watched.namespace, partial(self._look_at, watched.key))
             if not await self._ends_in_time(watched.key, reading):
                 self._threads.is_overdue(watched.key)
                 watched.failed = True

@@ -1,17 +1,17 @@
 """Asks tables' logs what a run has committed, beside the acting loop.
 
-Stores take turns: one that hangs holds up the others for one question's patience, and then its next one waits behind theirs.
+Namespaces and stores take turns: one that hangs holds up the others for one question's patience, and then its next one waits
+behind theirs.
 """
 
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
-from weakref import WeakValueDictionary
+from functools import partial
 
 from sluice.api.job_status import MAX_FOOTPRINTS, Attempt, Commit
-from sluice.controller.store_threads import store_of
+from sluice.controller.store_threads import StoreThreads
 from sluice.footprint import NotUnderstoodError
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.kept import LoggedCommit, kept
@@ -22,8 +22,8 @@ from sluice.tables.log import FoundCommit, LogUnreadableError, RunQuestion, Stam
 
 _MORE_TABLES = f"its status has room for {MAX_FOOTPRINTS} footprints, and the tables of the others are not known any more"
 
-AT_ONCE = 2
-"""Questions: the process that answers one stays for the next one, and answers one at a time."""
+AT_ONCE = 3
+"""Questions: the process answers one at a time, and stays for the next one. A namespace has two places at most."""
 
 logger = logging.getLogger(__name__)
 
@@ -36,10 +36,7 @@ class RunLogs:
         self._read = read
         self._answered = answered
         self._asked: dict[tuple[str, int], asyncio.Task[LogsSay]] = {}
-        self._stores: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        """Of each store, one question has or waits for a place."""
-        self._places = asyncio.Semaphore(AT_ONCE)
-        self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="logs of runs")
+        self._threads = StoreThreads[Commits](per_store=1, in_all=AT_ONCE, most_stuck=0)
 
     def ask(
         self, job: JobView, attempt: Attempt, looked_at: Collection[tuple[str, int]] = ()
@@ -60,7 +57,7 @@ class RunLogs:
     def close(self) -> None:
         for task in self._asked.values():
             task.cancel()
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._threads.close()
 
     async def what_logs_say(
         self, job: JobView, attempt: Attempt, looked_at: Collection[tuple[str, int]]
@@ -72,9 +69,8 @@ class RunLogs:
         is_application = job.spec.application is not None
         for table in tables:
             try:
-                commits = await self._commits(
-                    RunQuestion(table, job.uid, attempt.number, attempt.granted_at, is_application)
-                )
+                question = RunQuestion(table, job.uid, attempt.number, attempt.granted_at, is_application)
+                commits, _ = await self._threads.read(table, job.namespace, partial(self._read, question))
                 found += [(table, commit) for commit in commits]
             except LogUnreadableError as error:
                 unread.append(str(error))
@@ -96,12 +92,6 @@ class RunLogs:
             unstamped=tuple(one.name for one in logged if not one.is_own),
             footprint=await _footprint(job, logged, unread, looked_at),
         )
-
-    async def _commits(self, question: RunQuestion) -> Commits:
-        store = store_of(question.key)
-        turn = self._stores.get(store) or self._stores.setdefault(store, asyncio.Lock())
-        async with turn, self._places:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, self._read, question)
 
 
 async def _footprint(

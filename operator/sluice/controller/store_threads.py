@@ -1,12 +1,13 @@
 """Threads in which tables are read, with a bound per store and one overall: a store that hangs holds up nobody else's tables,
-and never takes more than a bounded number of threads."""
+and never takes more than a bounded number of threads. Namespaces take turns, and each leaves as many places as it takes."""
 
 import asyncio
 import logging
 import time
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from sluice.tables import TableKey
@@ -36,33 +37,46 @@ def store_of(key: TableKey) -> str:
     return BY_ADDRESS if scheme == "hdfs" and ":" in authority else f"{scheme}://{authority}"
 
 
+@dataclass(eq=False)
+class _Read(Generic[Found]):
+    """A read that waits for its place, perhaps in the queues of several namespaces, or is under way."""
+
+    key: TableKey
+    work: Callable[[], Found]
+    answer: asyncio.Future[tuple[Found, float]]
+    wanted_by: set[str] = field(default_factory=set)
+    """The namespaces in whose queues it is, or was."""
+    namespace: str | None = None
+    """The one whose place it has. None: it waits."""
+
+
 class StoreThreads(Generic[Found]):
     def __init__(
         self,
-        read: Callable[[TableKey], Found],
         *,
         per_store: int = PER_STORE,
         in_all: int = IN_ALL,
         most_stuck: int = MOST_STUCK,
         consequence: str = JOBS_WAIT,
     ) -> None:
-        self._read = read
         self._per_store = per_store
         self._in_all = in_all
         self._most_stuck = most_stuck
         self._consequence = consequence
         # A pool of its own: reads that hang must not take the threads of those who look for a run's outcome.
         self._threads = ThreadPoolExecutor(in_all + most_stuck, thread_name_prefix="tables")
-        self._waiting: OrderedDict[str, deque[tuple[TableKey, asyncio.Future[tuple[Found, float]]]]] = (
-            OrderedDict()
-        )
-        """Reads by store, the store whose turn it is first."""
+        self._waiting: OrderedDict[str, OrderedDict[str, deque[_Read[Found]]]] = OrderedDict()
+        """Reads by namespace and store, those first whose turn it is. One that another namespace has begun is still in it."""
+        self._last: dict[TableKey, _Read[Found]] = {}
+        """The last read of each table, as long as it waits."""
         self._running: dict[str, list[TableKey]] = {}
         """By store; a table is in it once for each of its reads, of which there are several where who asked for one is gone."""
         self._begun: dict[TableKey, float] = {}
         """When the last read of each of these tables began."""
-        self._stuck: list[TableKey] = []
-        self._under_way = 0
+        self._stuck: list[_Read[Found]] = []
+        self._under_way: dict[_Read[Found], None] = {}
+        self._taken: Counter[str] = Counter()
+        """Places by namespace, without those of reads that are stuck."""
         self._hanging: set[str] = set()
         """Stores that were reported as hanging, until a read of theirs ends in time."""
 
@@ -70,13 +84,27 @@ class StoreThreads(Generic[Found]):
         self._waiting.clear()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def read(self, key: TableKey) -> asyncio.Future[tuple[Found, float]]:
+    def read(
+        self, key: TableKey, namespace: str, work: Callable[[], Found]
+    ) -> asyncio.Future[tuple[Found, float]]:
         """Reads the table, one read at a time, and answers with what was found and the time when the read began. It begins when
-        there is a place for its store."""
-        answer: asyncio.Future[tuple[Found, float]] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(store_of(key), deque()).append((key, answer))
+        it is the turn of its namespace, and there is a place for its store."""
+        read = self._last[key] = _Read(key, work, asyncio.get_running_loop().create_future())
+        self._wait(read, namespace)
         self._begin()
-        return answer
+        return read.answer
+
+    def joins(self, key: TableKey, namespace: str) -> None:
+        """Notes that another namespace waits for the last read of the table, too: it begins at the first turn of any of them."""
+        read = self._last.get(key)
+        if read is not None and namespace not in read.wanted_by:
+            self._wait(read, namespace)
+            self._begin()
+
+    def _wait(self, read: _Read[Found], namespace: str) -> None:
+        read.wanted_by.add(namespace)
+        stores = self._waiting.setdefault(namespace, OrderedDict())
+        stores.setdefault(store_of(read.key), deque()).append(read)
 
     def begun_at(self, key: TableKey) -> float | None:
         """When the read of the table began that is under way; None: it waits for its place."""
@@ -86,8 +114,10 @@ class StoreThreads(Generic[Found]):
         """Notes that nobody waits for the read any more: its thread, if it has one, takes no place from other stores."""
         store = store_of(key)
         running = self._running.get(store, [])
-        if running.count(key) > self._stuck.count(key):
-            self._stuck.append(key)
+        read = next((one for one in self._under_way if one.key == key and one not in self._stuck), None)
+        if read is not None:
+            self._stuck.append(read)
+            self._leave(read)
         # Where none of its reads has begun, others' reads took the time.
         if running and store not in self._hanging:
             self._hanging.add(store)
@@ -99,56 +129,80 @@ class StoreThreads(Generic[Found]):
         self._begin()
 
     def _begin(self) -> None:
-        passed = 0
-        while passed < len(self._waiting) and self._places() > 0:
-            store, waiting = next(iter(self._waiting.items()))
-            self._waiting.move_to_end(store)
-            running = self._running.setdefault(store, [])
-            if len(running) >= (1 if store in self._hanging else self._per_store):
-                passed += 1
-                continue
-            passed = 0
-            key, answer = waiting.popleft()
-            if not waiting:
-                del self._waiting[store]
-            running.append(key)
-            self._begun[key] = time.monotonic()
-            self._under_way += 1
-            reading = asyncio.get_running_loop().run_in_executor(self._threads, self._timed, key)
-            reading.add_done_callback(lambda done, key=key, answer=answer: self._ended(key, done, answer))  # type: ignore[misc]
+        has_begun = True
+        while has_begun:
+            has_begun = False
+            for namespace in list(self._waiting):
+                if self._taken[namespace] < self._places() and (read := self._next(namespace)) is not None:
+                    self._start(read, namespace)
+                    has_begun = True
 
-    def _timed(self, key: TableKey) -> tuple[Found, float]:
-        begun = time.monotonic()
-        return self._read(key), begun
+    def _next(self, namespace: str) -> _Read[Found] | None:
+        """Takes the next read of the namespace for whose store there is a place."""
+        stores = self._waiting[namespace]
+        for _ in range(len(stores)):
+            store, waiting = next(iter(stores.items()))
+            while waiting and waiting[0].namespace is not None:
+                waiting.popleft()
+            is_full = len(self._running.get(store, ())) >= (1 if store in self._hanging else self._per_store)
+            found = waiting.popleft() if waiting and not is_full else None
+            stores.move_to_end(store)
+            if not waiting:
+                del stores[store]
+            if found is not None:
+                self._waiting.move_to_end(namespace)
+            if not stores:
+                del self._waiting[namespace]
+            if found is not None:
+                return found
+        return None
+
+    def _start(self, read: _Read[Found], namespace: str) -> None:
+        read.namespace = namespace
+        if self._last.get(read.key) is read:
+            del self._last[read.key]
+        self._running.setdefault(store_of(read.key), []).append(read.key)
+        self._begun[read.key] = time.monotonic()
+        self._under_way[read] = None
+        self._taken[namespace] += 1
+        reading = asyncio.get_running_loop().run_in_executor(self._threads, _timed, read.work)
+        reading.add_done_callback(lambda done: self._ended(read, done))
 
     def _places(self) -> int:
         set_aside = min(len(self._stuck), self._most_stuck)
-        return self._in_all - (self._under_way - set_aside)
+        return self._in_all - (len(self._under_way) - set_aside)
 
-    def _ended(
-        self,
-        key: TableKey,
-        done: asyncio.Future[tuple[Found, float]],
-        answer: asyncio.Future[tuple[Found, float]],
-    ) -> None:
-        store = store_of(key)
+    def _leave(self, read: _Read[Found]) -> None:
+        assert read.namespace is not None  # noqa: S101 - it is under way
+        self._taken[read.namespace] -= 1
+        self._taken += Counter()  # without those that have none
+
+    def _ended(self, read: _Read[Found], done: asyncio.Future[tuple[Found, float]]) -> None:
+        key, store = read.key, store_of(read.key)
         running = self._running[store]
         running.remove(key)
         if key not in running:
             del self._begun[key]
         if not running:
             del self._running[store]
-        self._under_way -= 1
-        if key in self._stuck:
-            self._stuck.remove(key)
-        elif store in self._hanging:
-            self._hanging.discard(store)
-            logger.info("%s: its tables are read in time again", store or "the catalog")
-        if not answer.done():
+        del self._under_way[read]
+        if read in self._stuck:
+            self._stuck.remove(read)
+        else:
+            self._leave(read)
+            if store in self._hanging:
+                self._hanging.discard(store)
+                logger.info("%s: its tables are read in time again", store or "the catalog")
+        if not read.answer.done():
             if done.cancelled():
-                answer.cancel()
+                read.answer.cancel()
             elif (error := done.exception()) is not None:
-                answer.set_exception(error)
+                read.answer.set_exception(error)
             else:
-                answer.set_result(done.result())
+                read.answer.set_result(done.result())
         self._begin()
+
+
+def _timed(work: Callable[[], Found]) -> tuple[Found, float]:
+    begun = time.monotonic()
+    return work(), begun

@@ -9,6 +9,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from functools import partial
 
 from sluice.controller.store_threads import StoreThreads
 from sluice.controller.world import World
@@ -48,7 +49,8 @@ class TableReader:
         self._least_pause = least_pause
         self._told = told
         """Called with tables whose metadata a run may have changed."""
-        self._threads = StoreThreads(read)
+        self._read = read
+        self._threads = StoreThreads[TableFacts]()
         self.reads = 0
         """Reads since the beginning."""
         self._declarations = world.declarations
@@ -86,6 +88,7 @@ class TableReader:
         for key in missing:
             self._asking.setdefault(key, {})[job.uid] = since
             self._ask(key)
+            self._threads.joins(key, job.namespace)
         return not missing
 
     def waited(self, job: JobView) -> float:
@@ -162,7 +165,10 @@ class TableReader:
         """Returns the facts and the time when the read began."""
         asked = time.monotonic()
         self.reads += 1
-        reading = self._threads.read(key)
+        first, *others = self._namespaces_asking(key)
+        reading = self._threads.read(key, first, partial(self._read, key))
+        for namespace in others:
+            self._threads.joins(key, namespace)
         if not (await asyncio.wait({reading}, timeout=self._patience))[0]:
             self._overdue.add(key)
             self._threads.is_overdue(key)
@@ -175,6 +181,11 @@ class TableReader:
             return reading.result()
         logger.error("reading %s: the operator failed on it", key, exc_info=error)
         return unread(f"the log of {key} cannot be read: {error!r}"), asked
+
+    def _namespaces_asking(self, key: TableKey) -> list[str]:
+        """The empty one if all who asked are gone."""
+        jobs = (self._world.jobs.get(uid) for uid in self._asking.get(key, ()))
+        return list(dict.fromkeys(job.namespace for job in jobs if job is not None)) or [""]
 
     def _tell(self, key: TableKey, found: TableFacts, by: Declarations, *, is_told: bool = False) -> None:
         """Tells why tables are unread. `is_told`: the reason is told once for all tables of its store."""

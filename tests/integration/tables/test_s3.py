@@ -3,6 +3,7 @@
 import asyncio
 import time
 from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 
@@ -209,10 +210,12 @@ async def test_a_store_that_hangs_holds_up_no_other_stores_tables(store: StorePr
     folder = s3.bucket("other-lake")
     orders(folder / "orders")
     store.fault = lambda request: HANGS if request.target.startswith("/lake") else None
-    threads = StoreThreads(OpenTables().facts)
+    threads, read = StoreThreads[TableFacts](), OpenTables().facts
+    others = key_of_path("s3://other-lake/orders")
     try:
-        hanging = [threads.read(key_of_path(f"s3://lake/t{number}")) for number in range(20)]
-        found, _ = await asyncio.wait_for(threads.read(key_of_path("s3://other-lake/orders")), 5)
+        silent = [key_of_path(f"s3://lake/t{number}") for number in range(20)]
+        hanging = [threads.read(key, "etl", partial(read, key)) for key in silent]
+        found, _ = await asyncio.wait_for(threads.read(others, "etl", partial(read, others)), 5)
         assert found.unread is None
         assert not any(read.done() for read in hanging)
         store.thaw()

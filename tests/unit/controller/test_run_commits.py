@@ -79,6 +79,20 @@ async def test_a_store_that_hangs_has_one_log_asked_at_a_time_and_others_have_th
     runs.close()
 
 
+async def test_a_namespace_whose_stores_hang_leaves_a_place_to_others(logs: Logs, tmp_path: Path) -> None:
+    answered = asyncio.Queue[str]()
+    runs = RunLogs(logs, answered.put_nowait)
+    stuck = [_job(f"stuck-{number}", tmp_path / f"{number}" / "hangs" / "t") for number in range(20)]
+    assert [runs.ask(job, ATTEMPT) for job in stuck] == [None] * 20
+    body = _job("well", tmp_path / "answers" / "t").body
+    elsewhere = JobView(body | {"metadata": body["metadata"] | {"namespace": "elsewhere"}}, {}, BEGUN)
+    await _said(runs, answered, elsewhere, ATTEMPT)
+    assert len(logs.asked) == 3
+    logs.thaws.set()
+    assert {await answered.get() for _ in stuck} == {job.uid for job in stuck}
+    runs.close()
+
+
 async def test_the_logs_of_all_tables_are_asked_though_a_status_has_no_room_for_all(logs: Logs) -> None:
     """A killed driver's commits to the tables of its last statements were "nothing"."""
     many = MAX_FOOTPRINTS + 6

@@ -4,6 +4,7 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 
 import pytest
 
@@ -25,6 +26,9 @@ class Stores:
         self._of(key).wait(60)
         return unread(key.text)
 
+    def threads(self, **places: int) -> "Threads":
+        return Threads(self, StoreThreads(**places))  # type: ignore[arg-type] # mypy takes them for the consequence, too
+
     def let_go(self, *keys: TableKey) -> None:
         for key in keys:
             self._of(key).set()
@@ -35,6 +39,18 @@ class Stores:
     def _of(self, key: TableKey) -> threading.Event:
         with self._lock:
             return self._go.setdefault(key, threading.Event())
+
+
+class Threads:
+    """Each table is read for a namespace of its own, unless a test says which."""
+
+    def __init__(self, stores: Stores, threads: StoreThreads[TableFacts]) -> None:
+        self._stores = stores
+        self._threads = threads
+        self.joins, self.is_overdue, self.close = threads.joins, threads.is_overdue, threads.close
+
+    def read(self, key: TableKey, namespace: str = "") -> asyncio.Future[tuple[TableFacts, float]]:
+        return self._threads.read(key, namespace or key.text, partial(self._stores.read, key))
 
 
 @pytest.fixture
@@ -76,7 +92,7 @@ def test_what_hangs_as_one_is_one_store(key: TableKey, store: str) -> None:
 
 
 async def test_a_store_has_so_many_reads_at_once_and_the_next_begins_when_one_ends(stores: Stores) -> None:
-    threads, keys = StoreThreads(stores.read, per_store=2, in_all=9), tables("one", 4)
+    threads, keys = stores.threads(per_store=2, in_all=9), tables("one", 4)
     answers = [threads.read(key) for key in keys]
     await until(lambda: stores.begun == keys[:2])
     stores.let_go(keys[0])
@@ -90,22 +106,22 @@ async def test_a_store_has_so_many_reads_at_once_and_the_next_begins_when_one_en
 
 
 async def test_stores_take_turns(stores: Stores) -> None:
-    threads = StoreThreads(stores.read, per_store=4, in_all=1)
+    threads = stores.threads(per_store=4, in_all=1)
     one, other = tables("one", 3), tables("other", 1)
     stores.let_go(*one, *other)
-    await asyncio.gather(*(threads.read(key) for key in (*one, *other)))
+    await asyncio.gather(*(threads.read(key, "etl") for key in (*one, *other)))
     assert stores.begun.index(other[0]) < stores.begun.index(one[2])
     threads.close()
 
 
 async def test_reads_that_hang_take_no_place_from_others_up_to_a_number(stores: Stores) -> None:
-    threads = StoreThreads(stores.read, per_store=2, in_all=2, most_stuck=2)
+    threads = stores.threads(per_store=2, in_all=2, most_stuck=2)
     hung, more, good = tables("hung", 2), tables("more", 2), tables("good", 1)
     for key in hung:
         threads.read(key)
     await until(lambda: begun(stores, "hung") == 2)
     for key in (*more, *good):
-        threads.read(key)
+        threads.read(key, store_of(key))
     await asyncio.sleep(0)
     assert begun(stores, "more") == begun(stores, "good") == 0
     for key in hung:
@@ -123,7 +139,7 @@ async def test_reads_that_hang_take_no_place_from_others_up_to_a_number(stores: 
 
 
 async def test_a_store_that_hangs_has_one_place_and_so_leaves_others_theirs(stores: Stores) -> None:
-    threads = StoreThreads(stores.read, per_store=3, in_all=3, most_stuck=3)
+    threads = stores.threads(per_store=3, in_all=3, most_stuck=3)
     hung = tables("hung", 9)
     for key in hung:
         threads.read(key)
@@ -143,7 +159,7 @@ async def test_a_store_that_hangs_has_one_place_and_so_leaves_others_theirs(stor
 async def test_a_store_whose_reads_only_waited_for_others_is_not_said_to_hang(
     stores: Stores, caplog: pytest.LogCaptureFixture
 ) -> None:
-    threads = StoreThreads(stores.read, per_store=1, in_all=1)
+    threads = stores.threads(per_store=1, in_all=1)
     (slow,), (waits,) = tables("slow", 1), tables("waits", 1)
     answers = [threads.read(slow), threads.read(waits)]
     await until(lambda: begun(stores, "slow") == 1)
@@ -159,7 +175,7 @@ async def test_a_store_that_hangs_is_told_once_and_again_when_it_does_not(
     stores: Stores, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
-    threads, keys = StoreThreads(stores.read, per_store=2), tables("one", 3)
+    threads, keys = stores.threads(per_store=2), tables("one", 3)
     answers = [threads.read(key) for key in keys]
     await until(lambda: begun(stores, "one") == 2)
     for key in keys:
@@ -177,7 +193,7 @@ async def test_a_store_that_hangs_is_told_once_and_again_when_it_does_not(
 
 
 async def test_two_reads_of_one_table_are_both_answered_and_leave_their_places(stores: Stores) -> None:
-    threads = StoreThreads(stores.read, per_store=2, in_all=2)
+    threads = stores.threads(per_store=2, in_all=2)
     (table,) = tables("a", 1)
     both = threads.read(table), threads.read(table)
     for _ in both:
@@ -186,4 +202,40 @@ async def test_two_reads_of_one_table_are_both_answered_and_leave_their_places(s
     async with asyncio.timeout(20):
         await asyncio.gather(*both)
         await asyncio.gather(threads.read(table), threads.read(table))
+    threads.close()
+
+
+async def test_a_namespace_leaves_as_many_places_as_it_takes(stores: Stores) -> None:
+    """One job that named a thousand silent buckets had all threads, and nobody else's tables were read."""
+    threads = stores.threads(in_all=8, most_stuck=16)
+    silent = [key_of_path(f"s3://silent-{number}/t") for number in range(100)]
+    for key in silent:
+        threads.read(key, "hostile")
+    await until(lambda: len(stores.begun) == 4)
+    for round_of_four in range(1, 5):
+        for key in stores.begun[-4:]:
+            threads.is_overdue(key)
+        await until(lambda expected=4 * (1 + round_of_four): len(stores.begun) == expected)  # type: ignore[misc]
+    good = tables("good", 4)
+    stores.let_go(*good)
+    await asyncio.wait_for(asyncio.gather(*(threads.read(key, "etl") for key in good)), 20)
+    assert len(stores.begun) == 20 + 4
+    stores.let_go(*silent)
+    threads.close()
+
+
+async def test_a_table_that_two_namespaces_wait_for_is_read_at_the_first_turn_of_either(
+    stores: Stores,
+) -> None:
+    threads = stores.threads(in_all=1)
+    (slow,), many, (shared,) = tables("slow", 1), tables("a", 50), tables("shared", 1)
+    stores.let_go(*many, shared)
+    first = threads.read(slow, "other")
+    answers = [threads.read(key, "hostile") for key in (*many, shared)]
+    threads.joins(shared, "etl")
+    threads.joins(shared, "etl")
+    stores.let_go(slow)
+    await asyncio.gather(first, *answers)
+    assert stores.begun.index(shared) <= 2
+    assert stores.begun.count(shared) == 1
     threads.close()
