@@ -17,7 +17,8 @@ HEADER = f"""<!-- Generated from operator/sluice/predicates/limits.py by `./dev 
 
 The operator reads each job's texts before anything runs. All that reading costs has a limit, and each limit is asked before the
 cost is spent. The limits count, and never look at a clock: the same text always gets the same answer, from the operator and from
-`sluice plan`. A process beside the operator reads specs of more than 8,000 characters, so that other jobs do not wait for them.
+`sluice plan`. A process beside the operator reads specs of more than 2,500 characters, of 1,250 where a table has 500 columns, and
+so on, so that other jobs do not wait for them.
 The process has limits, too: [an eighth of the container's memory](operations.md#how-much-memory-the-operator-takes), which is
 {MEMORY_MIB} MiB with the chart's limit, and {CPU_SECONDS} s of CPU for one spec. The operator refuses a job that
 exceeds them twice.

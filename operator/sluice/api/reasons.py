@@ -21,7 +21,7 @@ class _Word(StrEnum):
 class Reason(_Word):
     READING_SPEC = (
         "ReadingSpec",
-        "Pending: its long spec is being read, or waits for that, which takes longer than a second.",
+        "Pending: its spec is being read, or waits for that, which takes longer than a second.",
     )
     READING_TABLES = (
         "ReadingTables",

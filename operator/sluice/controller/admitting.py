@@ -422,8 +422,8 @@ class Admitting:
             return
         if self.specs.waited(job) > SLOW_SECONDS:
             ahead = self.specs.ahead(job)
-            waits = f"its long spec waits to be read; ahead of it: {ahead}"
-            message = waits if ahead else "its long spec is being read"
+            waits = f"its spec waits to be read; ahead of it: {ahead}"
+            message = waits if ahead else "its spec is being read"
             await self.statuses.write(job, StatusChange(Phase.PENDING, Reason.READING_SPEC, message))
         elif job.is_read and self.tables.waited(job) > SLOW_SECONDS:
             tables = ", ".join(key.text for key in job.tables)

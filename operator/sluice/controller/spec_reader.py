@@ -69,7 +69,8 @@ class SpecReader:
             return True
         asked = self._asked.get(job.uid)
         if asked is None:
-            self._turns.add(job.uid, job.namespace)
+            # One that was begun is done before the next one of its namespace begins.
+            self._turns.add(job.uid, job.namespace, before_others=question.names is not None)
             self._asked[job.uid] = _Asked(question, time.monotonic())
         else:
             asked.question = question

@@ -1,10 +1,12 @@
 """Says who comes next: namespaces take turns, so that nobody waits behind thousands that came before into another one."""
 
+from collections import OrderedDict
+
 
 class Turns:
     def __init__(self) -> None:
-        self._waiting: dict[str, dict[str, None]] = {}
-        """Uids by namespace, in the order in which they came."""
+        self._waiting: dict[str, OrderedDict[str, None]] = {}
+        """Uids by namespace, in the order of their turns."""
 
     def __bool__(self) -> bool:
         return bool(self._waiting)
@@ -12,8 +14,12 @@ class Turns:
     def __contains__(self, uid: object) -> bool:
         return any(uid in waiting for waiting in self._waiting.values())
 
-    def add(self, uid: str, namespace: str) -> None:
-        self._waiting.setdefault(namespace, {})[uid] = None
+    def add(self, uid: str, namespace: str, *, before_others: bool = False) -> None:
+        """`before_others`: of its namespace."""
+        waiting = self._waiting.setdefault(namespace, OrderedDict())
+        waiting[uid] = None
+        if before_others:
+            waiting.move_to_end(uid, last=False)
 
     def take(self) -> str:
         """Takes the next one, of which there must be one."""
@@ -39,7 +45,8 @@ class Turns:
 
     def drop(self, uid: str, namespace: str) -> None:
         """Drops it, if it still has a turn to come."""
-        waiting = self._waiting.get(namespace, {})
-        waiting.pop(uid, None)
+        waiting = self._waiting.get(namespace)
+        if waiting is not None:
+            waiting.pop(uid, None)
         if not waiting:
             self._waiting.pop(namespace, None)

@@ -4,6 +4,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from functools import cached_property
+from json import dumps
 from typing import Any
 
 from sluice.api.base import Json
@@ -19,7 +20,7 @@ from sluice.api.job_status import (
     ShownFootprint,
 )
 from sluice.engines import RuntimeProfile
-from sluice.footprint import JobFootprint, NotUnderstoodError, touching_all
+from sluice.footprint import ANY_SOURCES, JobFootprint, NotUnderstoodError, touching_all
 from sluice.footprint.run_keys import forgetful, forgotten_batches
 from sluice.lifecycle.resting import Resting
 from sluice.lifecycle.spec_hashes import SpecHashes
@@ -36,12 +37,13 @@ _BY_SPEC = (
     "_named",
     "hashes",
     "_unrepeatable_text",
-    "_takes_long_to_read",
+    "_characters",
+    "_long_work",
 )
 _STRAYED = "a run of this very spec has touched more than was understood of it"
 _LONGEST_BACK_OFF = timedelta(seconds=1.5 * LONGEST_PAUSE)
 """A pause may be half as long again as the job says."""
-_BY_FACTS = ("_footprint_with_facts", "footprint", "recorded")
+_BY_FACTS = ("_footprint_with_facts", "_takes_long_with_facts", "footprint", "recorded")
 
 
 @dataclass(frozen=True)
@@ -238,7 +240,9 @@ class JobView:
         be read."""
         if not self.is_read or isinstance(self._footprint_from_spec, NotUnderstoodError):
             return self.is_read
-        return self._has_facts and ("_footprint_with_facts" in self.__dict__ or not self._takes_long_to_read)
+        return self._has_facts and (
+            "_footprint_with_facts" in self.__dict__ or not self._takes_long_with_facts
+        )
 
     @property
     def _has_facts(self) -> bool:
@@ -247,13 +251,12 @@ class JobView:
     @property
     def to_read(self) -> SpecQuestion | None:
         """What a process is to read of it as it is now, and as its tables are; None: nothing, or nothing any more."""
-        if not self._takes_long_to_read:
-            return None
         if not self.is_read:
-            return SpecQuestion(self.body.get("spec"), self.profiles, self.namespace)
-        if isinstance(self._footprint_from_spec, NotUnderstoodError):
+            is_long = self._takes_long_to_read
+            return SpecQuestion(self.body.get("spec"), self.profiles, self.namespace) if is_long else None
+        if isinstance(self._footprint_from_spec, NotUnderstoodError) or not self._has_facts:
             return None
-        if "_footprint_with_facts" in self.__dict__ or not self._has_facts:
+        if "_footprint_with_facts" in self.__dict__ or not self._takes_long_with_facts:
             return None
         return SpecQuestion(
             self.body.get("spec"),
@@ -276,9 +279,19 @@ class JobView:
             self.__dict__["_footprint_from_spec"] = answer.footprint
             self.__dict__["_unrepeatable_text"] = answer.unrepeatable
 
-    @cached_property
+    @property
     def _takes_long_to_read(self) -> bool:
-        return takes_long_to_read(self.body.get("spec"))
+        return takes_long_to_read(self._characters)
+
+    @cached_property
+    def _takes_long_with_facts(self) -> bool:
+        known = (self.facts.get(key) for key in (*self.tables, *self.sources))
+        columns = max((len(facts.columns.columns) for facts in known if facts is not None), default=0)
+        return takes_long_to_read(self._characters, columns)
+
+    @cached_property
+    def _characters(self) -> int:
+        return len(dumps(self.body.get("spec")))
 
     @property
     def is_to_be_read(self) -> bool:
@@ -294,8 +307,12 @@ class JobView:
     def _work(self) -> Work:
         """What the job shares with others of an equal spec. A long spec would push out those of many others."""
         if self._takes_long_to_read:
-            return Work(self.body.get("spec"), self.profiles, self.namespace)
+            return self._long_work
         return self.works.of(self.body.get("spec"), self.profiles, self.namespace)
+
+    @cached_property
+    def _long_work(self) -> Work:
+        return Work(self.body.get("spec"), self.profiles, self.namespace)
 
     @cached_property
     def spec(self) -> DeltaWriteJobSpec:
@@ -413,7 +430,18 @@ class JobView:
         return self._on_unknown_tables("it has changed since the job began")
 
     def _on_unknown_tables(self, why: str) -> JobFootprint:
-        return self._footprint({k: self.facts[k].unlike_now(why) for k in self.tables if k in self.facts})
+        """A long spec isn't read once more for that: the job may do anything to its tables."""
+        if not self._takes_long_to_read:
+            return self._footprint({k: self.facts[k].unlike_now(why) for k in self.tables if k in self.facts})
+        found, key_of = self.footprint_from_spec, self.judged_names.key_of
+        called = replace(
+            found,
+            tables=tuple(replace(one, table=key_of(one.table), told_by=()) for one in found.tables),
+            streams_from=tuple(map(key_of, found.streams_from)),
+            looks_into=tuple(map(key_of, found.looks_into)),
+            reads=ANY_SOURCES,
+        )
+        return touching_all(called, why)
 
     def _footprint(self, facts: Mapping[TableKey, TableFacts]) -> JobFootprint:
         return self._work.footprint_with_facts(self.judged_names, facts, self._facts_of_sources())

@@ -14,14 +14,17 @@ from sluice.tables import Names, TableFacts, TableKey
 from sluice.tables.fingerprint import NoFingerprintError
 
 FACTORY = f"{__name__}:reader"
-READ_AT_ONCE = 8_000
+READ_AT_ONCE = 2_500
 """Characters of a spec, as JSON, that are read where they are needed: in some 40 ms at most."""
+AS_LONG_AGAIN = 500
+"""Columns of a table that make each character take as long again, where a statement is held against all of them."""
 
 Found = JobFootprint | NotUnderstoodError
 
 
-def takes_long_to_read(spec: Any) -> bool:
-    return len(dumps(spec)) > READ_AT_ONCE
+def takes_long_to_read(characters: int, columns: int = 0) -> bool:
+    """`columns`: of the widest of the tables that are known."""
+    return characters * (AS_LONG_AGAIN + columns) > READ_AT_ONCE * AS_LONG_AGAIN
 
 
 @dataclass(frozen=True, eq=False)

@@ -451,8 +451,8 @@ async def test_a_job_says_once_that_its_long_spec_waits_to_be_read_and_how_many_
         assert not asked.consider(f"uid-{name}"), "it is still to be told"
     await asyncio.sleep(0.01)
     for name, message in (
-        ("first", "its long spec is being read"),
-        ("second", "its long spec waits to be read; ahead of it: 1"),
+        ("first", "its spec is being read"),
+        ("second", "its spec waits to be read; ahead of it: 1"),
     ):
         await asked.prepare(asked.world.jobs[f"uid-{name}"])
         job = asked.world.jobs[f"uid-{name}"]

@@ -135,6 +135,59 @@ async def test_a_short_spec_is_not_for_the_process(specs: SpecReader, world: Wor
     assert not process.questions
 
 
+@pytest.mark.usefixtures("reads_nothing_itself")
+async def test_a_short_spec_is_held_against_a_wide_table_by_the_process(
+    specs: SpecReader, world: World, process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sluice.lifecycle.work.texts_of", texts_of)  # the spec alone is read on the loop
+    erases = "DELETE FROM delta.`/lake/t` WHERE day = DATE '2026-11-29'; "
+    world.job_seen(job_body("short", sql=erases * 5))
+    job = world.jobs["uid-short"]
+    assert specs.has_read(job)
+    (key,) = job.tables
+    columns = {"day": "date"} | {f"c{number}": "int" for number in range(9_000)}
+    world.table_seen(key, TableFacts(Table.of(columns, ["day"])))
+    assert not world.jobs["uid-short"].is_read_with_facts
+    job = await has_read(specs, world, "uid-short")
+    assert job.is_read_with_facts
+    assert "day" in job.footprint.tables[0].reads_text
+    assert len(process.questions) == 1
+
+
+@pytest.mark.usefixtures("reads_nothing_itself")
+async def test_a_long_job_that_its_tables_refuse_may_do_anything_to_them_and_is_not_read_again_for_that(
+    specs: SpecReader, world: World
+) -> None:
+    uid = arrives(world, "a")
+    (key,) = (await has_read(specs, world, uid)).tables
+    world.table_seen(key, TableFacts(Table.of({"other": "bigint"})))
+    job = await has_read(specs, world, uid)
+    assert "id" in (job.refusal or "")
+    (found,) = job.footprint.tables
+    assert (found.table, found.removes.is_everything, found.blind) == (key, True, False)
+    assert job.footprint.reads.any_table
+    assert job.whatever_its_tables_are.tables[0].removes.is_everything
+
+
+@pytest.mark.usefixtures("reads_nothing_itself")
+async def test_a_job_that_was_begun_is_read_with_its_tables_before_the_next_one_of_its_namespace(
+    specs: SpecReader, world: World, process: Process
+) -> None:
+    first = arrives(world, "first")
+    (key,) = (await has_read(specs, world, first)).tables
+    process.may_read.clear()
+    others = [arrives(world, f"other-{number}") for number in range(3)]
+    for uid in others:
+        assert not specs.has_read(world.jobs[uid])
+    await until(lambda: len(process.questions) == 2)
+    world.table_seen(key, TableFacts(Table.of({"id": "bigint"})))
+    assert not specs.has_read(world.jobs[first])
+    process.may_read.set()
+    await has_read(specs, world, others[-1])
+    assert process.questions[2].names is not None
+    assert world.jobs[first].is_read_with_facts
+
+
 async def test_namespaces_take_turns(specs: SpecReader, world: World, process: Process) -> None:
     process.may_read.clear()
     uids = [arrives(world, f"a{number}") for number in range(5)]

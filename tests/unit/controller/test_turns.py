@@ -37,3 +37,12 @@ def test_who_is_dropped_has_no_turn_and_who_has_none_may_be_dropped() -> None:
     turns.drop("a1", "a")
     turns.drop("c1", "c")
     assert taken(turns) == ["b1"]
+
+
+def test_one_that_goes_before_others_goes_before_those_of_its_namespace_alone() -> None:
+    turns = Turns()
+    for uid, namespace in (("b1", "b"), ("a1", "a"), ("a2", "a")):
+        turns.add(uid, namespace)
+    turns.add("a3", "a", before_others=True)
+    assert turns.ahead("a2", "a") == 3
+    assert taken(turns) == ["b1", "a3", "a1", "a2"]

@@ -8,7 +8,14 @@ import pytest
 from sluice.api.base import Json
 from sluice.engines import RuntimeProfile
 from sluice.footprint import JobFootprint, NotUnderstoodError
-from sluice.lifecycle.spec_reading import READ_AT_ONCE, SpecAnswer, SpecQuestion, reader, takes_long_to_read
+from sluice.lifecycle.spec_reading import (
+    AS_LONG_AGAIN,
+    READ_AT_ONCE,
+    SpecAnswer,
+    SpecQuestion,
+    reader,
+    takes_long_to_read,
+)
 from sluice.lifecycle.work import Work
 from sluice.predicates import Table
 from sluice.tables import Names, TableFacts, key_of_path
@@ -94,7 +101,9 @@ def test_a_question_is_the_same_only_while_the_spec_and_all_that_is_known_are() 
         assert not asked.asks_the_same(other)
 
 
-def test_only_long_specs_are_for_a_process() -> None:
-    assert not takes_long_to_read(None)
-    assert not takes_long_to_read({"sql": "x" * (READ_AT_ONCE - 20)})
-    assert takes_long_to_read({"sql": "x" * READ_AT_ONCE})
+def test_long_specs_and_those_held_against_many_columns_are_for_a_process() -> None:
+    assert not takes_long_to_read(READ_AT_ONCE)
+    assert takes_long_to_read(READ_AT_ONCE + 1)
+    assert not takes_long_to_read(READ_AT_ONCE // 2, AS_LONG_AGAIN)
+    assert takes_long_to_read(READ_AT_ONCE // 2 + 1, AS_LONG_AGAIN)
+    assert takes_long_to_read(120, 10_000)
