@@ -4,7 +4,6 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from functools import cached_property
-from json import dumps
 from typing import Any
 
 from sluice.api.base import Json
@@ -24,7 +23,7 @@ from sluice.footprint import ANY_SOURCES, JobFootprint, NotUnderstoodError, touc
 from sluice.footprint.run_keys import forgetful, forgotten_batches
 from sluice.lifecycle.resting import Resting
 from sluice.lifecycle.spec_hashes import SpecHashes
-from sluice.lifecycle.spec_reading import Found, SpecAnswer, SpecQuestion, takes_long_to_read
+from sluice.lifecycle.spec_reading import Found, SpecAnswer, SpecQuestion, takes_long_to_read, weight_of
 from sluice.lifecycle.statuses import ReadStatus, Statuses
 from sluice.lifecycle.strayed import Strayed
 from sluice.lifecycle.work import Work, Works
@@ -37,7 +36,7 @@ _BY_SPEC = (
     "_named",
     "hashes",
     "_unrepeatable_text",
-    "_characters",
+    "_weight",
     "_long_work",
 )
 _STRAYED = "a run of this very spec has touched more than was understood of it"
@@ -281,17 +280,17 @@ class JobView:
 
     @property
     def _takes_long_to_read(self) -> bool:
-        return takes_long_to_read(self._characters)
+        return takes_long_to_read(self._weight)
 
     @cached_property
     def _takes_long_with_facts(self) -> bool:
         known = (self.facts.get(key) for key in (*self.tables, *self.sources))
         columns = max((len(facts.columns.columns) for facts in known if facts is not None), default=0)
-        return takes_long_to_read(self._characters, columns)
+        return takes_long_to_read(self._weight, columns)
 
     @cached_property
-    def _characters(self) -> int:
-        return len(dumps(self.body.get("spec")))
+    def _weight(self) -> int:
+        return weight_of(self.body.get("spec"))
 
     @property
     def is_to_be_read(self) -> bool:

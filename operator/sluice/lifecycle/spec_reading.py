@@ -19,12 +19,21 @@ READ_AT_ONCE = 2_500
 AS_LONG_AGAIN = 500
 """Columns of a table that make each character take as long again, where a statement is held against all of them."""
 
+_STAR = 20
+"""Characters as which a star counts, because it stands for all columns."""
+
 Found = JobFootprint | NotUnderstoodError
 
 
-def takes_long_to_read(characters: int, columns: int = 0) -> bool:
+def weight_of(spec: Any) -> int:
+    """How long the spec takes to read, in characters."""
+    text = dumps(spec)
+    return len(text) + _STAR * text.count("*")
+
+
+def takes_long_to_read(weight: int, columns: int = 0) -> bool:
     """`columns`: of the widest of the tables that are known."""
-    return characters * (AS_LONG_AGAIN + columns) > READ_AT_ONCE * AS_LONG_AGAIN
+    return weight * (AS_LONG_AGAIN + columns) > READ_AT_ONCE * AS_LONG_AGAIN
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ from sluice.lifecycle.spec_reading import (
     SpecQuestion,
     reader,
     takes_long_to_read,
+    weight_of,
 )
 from sluice.lifecycle.work import Work
 from sluice.predicates import Table
@@ -107,3 +108,5 @@ def test_long_specs_and_those_held_against_many_columns_are_for_a_process() -> N
     assert not takes_long_to_read(READ_AT_ONCE // 2, AS_LONG_AGAIN)
     assert takes_long_to_read(READ_AT_ONCE // 2 + 1, AS_LONG_AGAIN)
     assert takes_long_to_read(120, 10_000)
+    assert takes_long_to_read(weight_of({"sql": "*," * 200}))
+    assert not takes_long_to_read(weight_of({"sql": "c," * 200}))
