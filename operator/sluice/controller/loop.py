@@ -50,6 +50,8 @@ SLICE_SECONDS = 0.02
 """Seconds of work without a pause, so that answers, events and probes have their turn."""
 READING_SECONDS = 0.05
 """Seconds of reading specs before those that were read are decided on."""
+SLOW_STEP = 0.5
+"""Seconds of work on one job at which SluiceOneJobHoldsUpOthers tells of it."""
 LOOK_AGAIN = 5.0
 """Seconds between looks at attempts of which nothing was created yet, and at what is left of jobs: what they wait for may show
 itself in no watch."""
@@ -187,12 +189,12 @@ class Loop:
         self.metrics.lagged(self.world.seconds_waited)
         idle, self.idle = self.idle, {}
         for uid in changed:
-            with self._step():
+            with self._step(uid):
                 self._look_at(uid)
             slice_began = await self._breathe(slice_began)
         for uid in idle:
             if uid not in changed:
-                with self._step():
+                with self._step(uid):
                     self._consider(uid)
                 slice_began = await self._breathe(slice_began)
 
@@ -202,19 +204,25 @@ class Loop:
         unread = self.admitting.unread
         while unread and time.monotonic() - began < READING_SECONDS:
             uid = unread.take()
-            with self._step():
+            with self._step(uid):
                 self.admitting.read(uid)
                 self._look_at(uid, is_read=True)
             slice_began = await self._breathe(slice_began)
 
     @contextmanager
-    def _step(self) -> Iterator[None]:
-        """Measures work on one job."""
-        began = time.monotonic()
+    def _step(self, uid: str) -> Iterator[None]:
+        """Measures work on one job, and names one that holds up the others."""
+        job, began = self.world.jobs.get(uid), time.monotonic()
         try:
             yield
         finally:
-            self.metrics.stepped(time.monotonic() - began)
+            took = time.monotonic() - began
+            self.metrics.stepped(took)
+            if took > SLOW_STEP:
+                name = uid if job is None else job.key
+                logger.warning(
+                    "job %s: the operator worked on it for %.1f s, and on no other meanwhile", name, took
+                )
 
     async def _breathe(self, since: float) -> float:
         if time.monotonic() - since < SLICE_SECONDS:
