@@ -51,6 +51,8 @@ def _shown(table: TableFootprint) -> Iterator[_Line]:
         yield _line("changes", _OF_METADATA[table.metadata])
     for why in table.widened:
         yield _line("widened", why)
+    if table.why_everywhere is not None:
+        yield _line("because", table.why_everywhere)
     for advice in (table.reads_advice, table.writes_advice):
         if advice and advice not in table.widened:
             yield _line("advice", without_cluster(advice))

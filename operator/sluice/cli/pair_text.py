@@ -96,7 +96,9 @@ def _show_widened(explanation: Explanation, out: Console) -> None:
             else:
                 text = f"In {job.name}, {reason}, whatever ON says"
             print_hanging(out, "  ", text, style="dim")
-        if reasons:
+        for why in job.everywhere:
+            print_hanging(out, "  ", f"{job.name}, {why}", style="dim")
+        if reasons or job.everywhere:
             out.print()
 
 

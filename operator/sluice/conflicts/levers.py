@@ -14,7 +14,7 @@ from sluice.footprint.operations import APPENDS
 from sluice.footprint.promise import adding_only
 from sluice.footprint.regions import EVERYTHING, united
 from sluice.footprint.sql.advice import how_to_bind, how_to_know
-from sluice.predicates import Column, Region, Table, example
+from sluice.predicates import Column, Region, Table, blank
 from sluice.predicates.columns import Kind
 from sluice.predicates.values import between, complement, intersection, successor, union
 from sluice.tables import TableKey
@@ -159,7 +159,7 @@ _ANY_TABLE = Table.of({"unknown": "int"}, partition_columns=["unknown"])
 def _somewhere(one: TableFootprint) -> Region:
     columns: Sequence[Column] = (_ANY_TABLE if one.facts is None else one.facts.columns).partition_columns
     for column in columns:
-        if example(column) is not None:
+        if blank(column) is not None:
             code = "a" if column.type.kind is Kind.STRING else 1
             return Region(({column.axis: between(code, successor(code))},), {column.axis: column})
     return EVERYTHING

@@ -179,8 +179,8 @@ def judge(race: Race) -> Verdict:
 
 
 SAY_THE_ENGINE = (
-    "if only open-source Delta writes the table, say so: set dialect in its DeltaTablePolicy, such as "
-    "{name: oss, version: 4.4.0}, or set the job's runtime.deltaVersion"
+    "if only open-source Delta writes the table, say so: set dialect in its DeltaTablePolicy, as "
+    "{name: oss, version: <its version of Delta>}, or set the job's runtime.deltaVersion"
 )
 
 

@@ -163,6 +163,15 @@ class TableFootprint:
         return self.metadata not in (Metadata.NONE, Metadata.IDENTITY)
 
     @property
+    def why_everywhere(self) -> str | None:
+        """Why a DELETE or UPDATE that is wholly understood touches all partitions: nothing less has the same result."""
+        if self.operation not in (Operation.DELETE, Operation.UPDATE) or not self.reads.is_everything:
+            return None
+        if self.facts is None or not self.facts.columns.partition_columns:
+            return None
+        return None if self.widened or self.reads_advice is not None else _EVERYWHERE
+
+    @property
     def may_change_table(self) -> bool:
         """Whether what is known of the table may be wrong after it."""
         return self.changes_metadata or self.protocol is not Protocol.NONE or self.creates or self.replaces
@@ -188,6 +197,8 @@ class TableFootprint:
         """Where it adds rows, as a condition that people can read."""
         return _text(self.adds)
 
+
+_EVERYWHERE = "no condition of it names partitions, so it may change rows in all of them: other writers and it wait for each other"
 
 BESIDE_FILES = frozenset(
     {"metadata", "protocol", "creates", "replaces", "single_attempt", "domains", "txn_app_id"}

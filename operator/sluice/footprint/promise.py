@@ -20,7 +20,7 @@ def promised_region(reading: Reading, promise: Sequence[str], statements: int) -
     if region.size * statements > MAX_PROMISED:
         raise NotUnderstoodError(
             f"spec.writes lists {region.size} values for {statements} statements, and takes {MAX_PROMISED // statements} for so "
-            "many: promise ranges such as date >= DATE '2026-11-01', or split the job"
+            "many: promise ranges, with >= and <=, or split the job"
         )
     return region
 

@@ -112,8 +112,8 @@ def _refuse_files_without_schema(source: StreamSource, around: Surroundings) -> 
         and not around.settings.infers_schemas_of_streams
     ):
         raise NotUnderstoodError(
-            f"spec.stream.source: Spark streams no {source.format} whose columns it isn't told: give source.schema, such as "
-            "'id BIGINT, date DATE'"
+            f"spec.stream.source: Spark streams no {source.format} whose columns it isn't told: give source.schema, "
+            "each column by its name and type"
         )
 
 

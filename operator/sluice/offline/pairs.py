@@ -51,6 +51,16 @@ class Understood:
         return tuple(dict.fromkeys(reason for table in self.footprint.tables for reason in table.widened))
 
     @property
+    def everywhere(self) -> tuple[str, ...]:
+        """What its statements touch everywhere, by their own text."""
+        found = (
+            f"{table.operation.value}: {table.why_everywhere}"
+            for table in self.footprint.tables
+            if table.why_everywhere
+        )
+        return tuple(dict.fromkeys(found))
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What it may do, and nobody is likely to want."""
         ignored = reads_no_batch(self.job.texts)

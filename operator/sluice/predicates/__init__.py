@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from sluice.predicates.scope import is_told_in
     from sluice.predicates.session import Session
     from sluice.predicates.syntax import refuse_templates
-    from sluice.predicates.text import example, quoted, to_sql
+    from sluice.predicates.text import blank, quoted, to_sql
     from sluice.predicates.tree import (
         ALWAYS,
         NEVER,
@@ -90,12 +90,12 @@ __all__ = [
     "Session",
     "Table",
     "TruthValue",
+    "blank",
     "compiled",
     "conjunction",
     "covers",
     "disjoint",
     "disjunction",
-    "example",
     "from_conjuncts",
     "from_whole",
     "is_told_in",
@@ -129,12 +129,12 @@ _MODULE_OF = {
     "Session": "session",
     "Table": "columns",
     "TruthValue": "tree",
+    "blank": "text",
     "compiled": "region",
     "conjunction": "tree",
     "covers": "region",
     "disjoint": "region",
     "disjunction": "tree",
-    "example": "text",
     "from_conjuncts": "project",
     "from_whole": "project",
     "is_told_in": "scope",

@@ -171,22 +171,26 @@ def literal_text(column: Column, code: Code) -> str:  # noqa: PLR0911 - one case
             return str(code)
 
 
-def example(column: Column) -> str | None:
-    """A condition on the column that says one value, for advice; None if no condition on such a column is understood."""
-    literal = _EXAMPLES.get(column.type.kind)
-    return None if literal is None else f"{named(column)} = {literal}"
+def blank(column: Column) -> str | None:
+    """A condition on the column for its author to fill in, for advice: SQL refuses it as it is. None if no condition on such a
+    column is understood."""
+    if column.type.kind not in _TOLD_BY_VALUE:
+        return None
+    return f"{named(column)} = <the job's {column.name}>"
 
 
-_EXAMPLES = {
-    Kind.BOOLEAN: "TRUE",
-    Kind.INTEGER: "1",
-    Kind.DECIMAL: "1",
-    Kind.FLOATING: "1.5D",
-    Kind.STRING: "'a'",
-    Kind.DATE: "DATE '2026-11-19'",
-    Kind.TIMESTAMP: "TIMESTAMP '2026-11-19 08:00:00'",
-    Kind.TIMESTAMP_NTZ: "TIMESTAMP_NTZ '2026-11-19 08:00:00'",
-}
+_TOLD_BY_VALUE = frozenset(
+    {
+        Kind.BOOLEAN,
+        Kind.INTEGER,
+        Kind.DECIMAL,
+        Kind.FLOATING,
+        Kind.STRING,
+        Kind.DATE,
+        Kind.TIMESTAMP,
+        Kind.TIMESTAMP_NTZ,
+    }
+)
 
 
 def _decimal_text(unscaled: int, scale: int) -> str:

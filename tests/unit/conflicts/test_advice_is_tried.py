@@ -29,7 +29,7 @@ OWN = ("date = DATE '2026-01-01'", "date = DATE '2026-02-02'")
 BIND = "bind raw.o in a DeltaTablePolicy"
 BY_SOURCE = "WHEN NOT MATCHED BY SOURCE makes it read all of the table"
 LESS, WHERE, NEW, SOME, COMPACT = (
-    "if only some partitions are meant, say which, as in",
+    "if ON matches rows of some partitions alone, name them",
     "say where its rows land",
     "say where its new rows land",
     "if it replaces only some rows, name them",
@@ -39,7 +39,7 @@ LESS, WHERE, NEW, SOME, COMPACT = (
 
 @dataclass(frozen=True)
 class Work:
-    """A job, and how what is advised is done in it: `{and}` becomes a condition more, and so on."""
+    """A job, and how what is advised is done in it: `{t_and}` becomes a condition more, and so on."""
 
     sql: str
     pinned: str = ""
@@ -49,8 +49,7 @@ class Work:
         sql = self.split if BY_SOURCE in done else self.sql
         if {SOME, COMPACT} & done:
             sql = self.pinned
-        sql = sql.replace("{and}", f" AND {own}" if LESS in done else "").replace("{own}", own)
-        sql = sql.replace("{t_and}", f" AND t.{own}" if LESS in done else "")
+        sql = sql.replace("{own}", own).replace("{t_and}", f" AND t.{own}" if LESS in done else "")
         sql = sql.replace("{raw}", "delta.`/lake/s`" if BIND in done else "raw.o")
         spec = {"sql": sql, **({"writes": [own]} if {WHERE, NEW} & done else {})}
         given = {key_of_path("/lake/t"): facts}
@@ -61,15 +60,19 @@ class Work:
 
 MERGE = f"MERGE INTO {T} AS t USING {{raw}} AS s ON t.id = s.id"
 UPDATES, INSERTS = "WHEN MATCHED THEN UPDATE SET n = s.n", "WHEN NOT MATCHED THEN INSERT *"
-BY = "WHEN NOT MATCHED BY SOURCE THEN DELETE"
+BY = "WHEN NOT MATCHED BY SOURCE"
 FIXED = "date = DATE '2026-03-03'"
+UNMATCHED = (
+    f"MERGE INTO {T} AS t USING (SELECT o.id FROM {T} AS o LEFT ANTI JOIN {{raw}} AS s ON o.id = s.id WHERE o.{FIXED}) AS d "
+    f"ON t.id = d.id AND t.{FIXED} WHEN MATCHED THEN DELETE"
+)
 WORK = {
-    "delete": Work(f"DELETE FROM {T} WHERE id = 1{{and}}"),
+    "delete": Work(f"DELETE FROM {T} WHERE id = 1"),
     "delete of a day": Work(f"DELETE FROM {T} WHERE {FIXED} AND id = 1"),
     "delete of all": Work(f"DELETE FROM {T}"),
-    "update": Work(f"UPDATE {T} SET n = 2 WHERE id = 1{{and}}"),
-    "update of the day": Work(f"UPDATE {T} SET date = DATE '2026-03-03' WHERE id = 1{{and}}"),
-    "update to any day": Work(f"UPDATE {T} SET date = date_add(date, n) WHERE id = 1{{and}}"),
+    "update": Work(f"UPDATE {T} SET n = 2 WHERE id = 1"),
+    "update of the day": Work(f"UPDATE {T} SET date = DATE '2026-03-03' WHERE id = 1"),
+    "update to any day": Work(f"UPDATE {T} SET date = date_add(date, n) WHERE id = 1"),
     "append": Work(f"INSERT INTO {T} SELECT * FROM delta.`/lake/s`"),
     "append from a name": Work(f"INSERT INTO {T} SELECT * FROM {{raw}}"),
     "append of a day": Work(f"INSERT INTO {T} SELECT id, DATE '2026-03-03' AS date, n FROM delta.`/lake/s`"),
@@ -83,15 +86,16 @@ WORK = {
     "merge that updates": Work(f"{MERGE}{{t_and}} {UPDATES}"),
     "merge that inserts": Work(f"{MERGE}{{t_and}} {INSERTS}"),
     "merge of a day": Work(f"{MERGE} AND t.{FIXED} {UPDATES}"),
-    "merge by source": Work(
-        f"{MERGE}{{t_and}} {UPDATES} {BY}",
+    "merge by source": Work(f"{MERGE}{{t_and}} {UPDATES} {BY} THEN DELETE"),
+    "merge by source of a day": Work(
+        f"{MERGE}{{t_and}} {UPDATES} {BY} AND t.{FIXED} THEN DELETE",
         "",
-        f"{MERGE} AND t.{{own}} {UPDATES}; DELETE FROM {T} WHERE {{own}}",
+        f"{MERGE} AND t.{{own}} {UPDATES}; {UNMATCHED}",
     ),
-    "merge of a day by source": Work(
-        f"{MERGE} AND t.{FIXED} {UPDATES} {INSERTS} {BY}",
+    "merge of a day by source of a day": Work(
+        f"{MERGE} AND t.{FIXED} {UPDATES} {BY} AND t.{FIXED} THEN DELETE",
         "",
-        f"{MERGE} AND t.{FIXED} {UPDATES} {INSERTS}; DELETE FROM {T} WHERE {{own}}",
+        f"{MERGE} AND t.{FIXED} {UPDATES}; {UNMATCHED}",
     ),
 }
 WAYS = (LESS, WHERE, NEW, SOME, COMPACT, BIND, BY_SOURCE)
@@ -194,7 +198,10 @@ def test_what_only_makes_it_less_bad_is_said_once_and_said_to_be_so() -> None:
     assert not one.together
 
 
-DAYS = "DELETE FROM delta.`/lake/t` WHERE date = DATE '2026-04-0{n}' AND id = 1"
+EVERYWHERE = (
+    "MERGE INTO delta.`/lake/t` t USING delta.`/lake/s` s ON t.id = s.id + {n} WHEN MATCHED THEN DELETE"
+)
+DAYS = EVERYWHERE.replace("ON", "ON t.date = DATE '2026-04-0{n}' AND")
 
 
 def script(*statements: str) -> JobFootprint:
@@ -204,10 +211,10 @@ def script(*statements: str) -> JobFootprint:
 @pytest.mark.parametrize(
     ("mine", "needed", "said"),
     [
-        ("xxx", {1, 2, 3}, "DELETE (statements 1, 2 and 3)"),
-        ("x1x", {1, 3}, "DELETE (statements 1 and 3)"),
-        ("22x", {3}, "DELETE (statement 3)"),
-        ("xxxxxx", {1, 2, 3, 4, 5, 6}, "DELETE (statements 1, 2, 3, 4 and 2 more)"),
+        ("xxx", {1, 2, 3}, "MERGE (statements 1, 2 and 3)"),
+        ("x1x", {1, 3}, "MERGE (statements 1 and 3)"),
+        ("22x", {3}, "MERGE (statement 3)"),
+        ("xxxxxx", {1, 2, 3, 4, 5, 6}, "MERGE (statements 1, 2, 3, 4 and 2 more)"),
     ],
 )
 def test_of_several_statements_those_are_named_that_have_to_be_changed(
@@ -215,7 +222,7 @@ def test_of_several_statements_those_are_named_that_have_to_be_changed(
 ) -> None:
     """`x`: a statement that names no day; a number: one that names this day, of which the other job has the days from 5 on."""
     other = script(*(DAYS.format(n=n) for n in range(5, 8)))
-    everywhere = "DELETE FROM delta.`/lake/t` WHERE id = 1"
+    everywhere = EVERYWHERE.format(n=1)
 
     def with_days(changed: set[int]) -> JobFootprint:
         return script(
@@ -257,9 +264,7 @@ def test_what_is_tried_has_a_bound_that_counts_pairs_of_statements_and_is_known_
     judged = Counted(oracle.judge)
     monkeypatch.setattr(oracle, "judge", judged)
     monkeypatch.setattr(races, "_FEW", 9 * 9)  # so that each pair of statements is judged
-    jobs = [
-        script(*(f"DELETE FROM {T} WHERE id = {n}" for n in range(first, first + 9))) for first in (1, 20)
-    ]
+    jobs = [script(*(EVERYWHERE.format(n=n) for n in range(first, first + 9))) for first in (1, 20)]
     scarce = Budget(400)
     assert tried(jobs[0], jobs[1], scarce) is None
     assert 81 < judged.times <= 2 * 400
@@ -290,16 +295,12 @@ def test_conditions_that_are_dear_to_compare_count_as_more_statements(condition:
 
 def test_jobs_that_advice_was_tried_for_are_not_kept() -> None:
     """An operator sees ever new ones, of which a long script may have hundreds of kilobytes."""
-    job, other = (
-        Work(f"DELETE FROM {T} WHERE id = {n}").footprint(PARTITIONED, OWN[0], frozenset()) for n in (1, 2)
-    )
+    job, other = (Work(EVERYWHERE.format(n=n)).footprint(PARTITIONED, OWN[0], frozenset()) for n in (1, 2))
     first = tried_at_leisure(job, other)
     assert first
     gone = ref(job), ref(other)
     del job, other
     collect()
     assert [one() for one in gone] == [None, None]
-    again = (
-        Work(f"DELETE FROM {T} WHERE id = {n}").footprint(PARTITIONED, OWN[0], frozenset()) for n in (1, 2)
-    )
+    again = (Work(EVERYWHERE.format(n=n)).footprint(PARTITIONED, OWN[0], frozenset()) for n in (1, 2))
     assert tried_at_leisure(*again) is first, "what was found is"

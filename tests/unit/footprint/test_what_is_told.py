@@ -118,63 +118,82 @@ def test_a_merge_by_source_is_not_asked_for_a_condition_that_would_change_its_re
     assert str(read.reads_advice).startswith("WHEN NOT MATCHED BY SOURCE makes it read all of the table")
 
 
+MERGE = f"MERGE INTO {T} t USING delta.`/s` s ON t.id = s.id"
+
+
 @pytest.mark.parametrize(
-    ("sql", "as_in"),
+    "spec",
     [
-        (f"DELETE FROM {T} WHERE id = 1 OR id = 2", "WHERE (...) AND day = DATE '2026-11-19'"),
-        (f"UPDATE {T} SET id = 1", "WHERE day = DATE '2026-11-19'"),
-        (f"UPDATE {T} SET id = 1 WHERE id = 2", "WHERE (...) AND day = DATE '2026-11-19'"),
-        (f"INSERT INTO {T} REPLACE WHERE id = 1 SELECT 1, DATE '2026-11-19'", "REPLACE WHERE (...) AND day = DATE '2026-11-19'"),
-        (
-            f"MERGE INTO {T} t USING delta.`/s` s ON t.id = s.id WHEN MATCHED THEN DELETE",
-            "ON (...) AND t.day = DATE '2026-11-19'",
-        ),
+        {"sql": f"DELETE FROM {T} WHERE id = 1 OR id = 2"},
+        {"sql": f"DELETE FROM {T}"},
+        {"sql": f"UPDATE {T} SET id = 1"},
+        {"sql": f"UPDATE {T} SET id = 1 WHERE id = 2"},
+        {"sql": f"INSERT INTO {T} REPLACE WHERE id = 1 SELECT 1, DATE '2026-11-19'"},
+        {
+            "write": {
+                "table": {"path": "/lake/t"},
+                "source": {"sql": "SELECT 1"},
+                "mode": "Overwrite",
+                "replaceWhere": "id = 1",
+            }
+        },
+        {"sql": f"{MERGE} WHEN NOT MATCHED BY SOURCE THEN DELETE"},
+        {"sql": f"{MERGE} WHEN NOT MATCHED BY SOURCE AND t.id < 9 THEN UPDATE SET id = 1"},
     ],
-)  # fmt: skip
-def test_what_to_write_is_told_with_an_example_of_the_table_s_own_column(sql: str, as_in: str) -> None:
-    assert one(sql).reads_advice == f"if only some partitions are meant, say which, as in {as_in}"
+)
+def test_no_statement_is_advised_to_change_fewer_rows_than_it_says(spec: Mapping[str, object]) -> None:
+    assert one_of(spec).reads_advice is None
 
 
-def test_it_is_told_by_the_field_where_there_is_no_statement() -> None:
-    write = {
-        "table": {"path": "/lake/t"},
-        "source": {"sql": "SELECT 1"},
-        "mode": "Overwrite",
-        "replaceWhere": "id = 1",
-    }
-    assert str(one_of({"write": write}).reads_advice).endswith(
-        "as in replaceWhere: (...) AND day = DATE '2026-11-19'"
+@pytest.mark.parametrize(
+    ("sql", "why"),
+    [
+        (
+            f"DELETE FROM {T} WHERE id = 1",
+            "no condition of it names partitions, so it may change rows in all",
+        ),
+        (f"UPDATE {T} SET id = 1", "no condition of it names partitions, so it may change rows in all"),
+        (f"DELETE FROM {T} WHERE day = DATE '2026-10-01'", None),
+        (f"DELETE FROM {T} WHERE day = current_date()", None),
+        (f"{MERGE} WHEN MATCHED THEN DELETE", None),
+    ],
+)
+def test_of_a_change_that_no_condition_narrows_it_is_said_why_it_waits(sql: str, why: str | None) -> None:
+    told = one(sql).why_everywhere
+    assert told is why if why is None else str(told).startswith(why)
+
+
+def test_a_merge_is_told_what_must_be_true_of_its_rows_before_it_names_partitions() -> None:
+    assert one(f"{MERGE} WHEN MATCHED THEN DELETE").reads_advice == (
+        "if ON matches rows of some partitions alone, name them, as in ON (...) AND t.day = <the job's day>: rows elsewhere would "
+        "no longer match"
+    )
+    columns = Table.of({"id": "bigint", "day": "date", "n": "int"}, ["day", "n"])
+    assert "alone (by day and n), name them" in str(
+        one(f"{MERGE} WHEN MATCHED THEN DELETE", columns=columns).reads_advice
     )
 
 
 @pytest.mark.parametrize(
-    ("type_", "condition"),
+    "type_",
     [
-        ("date", "p = DATE '2026-11-19'"),
-        ("timestamp", "p = TIMESTAMP '2026-11-19 08:00:00'"),
-        ("timestamp_ntz", "p = TIMESTAMP_NTZ '2026-11-19 08:00:00'"),
-        ("string", "p = 'a'"),
-        ("varchar(20)", "p = 'a'"),
-        ("boolean", "p = TRUE"),
-        ("int", "p = 1"),
-        ("tinyint", "p = 1"),
-        ("decimal(10,2)", "p = 1"),
-        ("double", "p = 1.5D"),
-        ("float", "p = 1.5D"),
-        ("char(3)", None),
-        ("binary", None),
+        *("date", "timestamp", "timestamp_ntz", "string", "varchar(20)", "boolean", "int", "tinyint"),
+        *("decimal(10,2)", "double", "float"),
     ],
 )
-def test_the_example_is_one_that_is_understood(type_: str, condition: str | None) -> None:
+def test_what_is_to_be_filled_in_is_refused_as_it_is_advised(type_: str) -> None:
+    columns = Table.of({"id": "bigint", "a p": type_}, ["a p"])
+    told = one(f"{MERGE} WHEN MATCHED THEN DELETE", columns=columns).reads_advice
+    condition = str(told).partition("ON (...) AND ")[2].partition(": rows")[0]
+    assert condition == "t.`a p` = <the job's a p>"
+    with pytest.raises(NotUnderstoodError):
+        one(f"{MERGE} AND {condition} WHEN MATCHED THEN DELETE", columns=columns)
+
+
+@pytest.mark.parametrize("type_", ["char(3)", "binary"])
+def test_no_condition_is_advised_that_would_not_be_understood(type_: str) -> None:
     columns = Table.of({"id": "bigint", "p": type_}, ["p"])
-    told = one(f"DELETE FROM {T} WHERE id = 1", columns=columns).reads_advice
-    if condition is None:
-        assert told is None
-        return
-    assert str(told).endswith(f"WHERE (...) AND {condition}")
-    followed = one(f"DELETE FROM {T} WHERE (id = 1) AND {condition}", columns=columns)
-    assert not followed.reads.is_everything
-    assert followed.reads_advice is None
+    assert one(f"{MERGE} WHEN MATCHED THEN DELETE", columns=columns).reads_advice is None
 
 
 def test_where_rows_land_is_asked_by_the_table_s_own_partitions() -> None:

@@ -74,22 +74,33 @@ def test_advice_on_who_is_in_the_way_was_tried_and_names_the_job_and_its_stateme
         dialect=oss("4.4.0"),
         log_store=LogStore.SAFE,
     )
-    waiting, running = (
-        footprint_of(
-            DeltaWriteJobSpec(sql=f"DELETE FROM delta.`/lake/orders` WHERE {condition}"),
-            {},
-            facts={key_of_path("/lake/orders"): orders},
-        )
-        for condition in ("id = 1", "date = DATE '2026-11-19' AND id = 2")
+    merge = (
+        "MERGE INTO delta.`/lake/orders` t USING delta.`/lake/s` s ON t.id = s.id WHEN MATCHED THEN DELETE"
     )
-    found = conflict_between(waiting, running)
-    assert found is not None
-    one = Blocking(Holder("h", "etl/h", running), found, holds=True)
-    told = Neighbours().as_told(Decision(Waiter("w", "etl/w", waiting, 0, QUEUED, QUEUED), (one,), count=1))
-    advice = told.blocked_by[0].conflict.verdict.advice
+    running, waiting, everywhere = (
+        footprint_of(DeltaWriteJobSpec(sql=sql), {}, facts={key_of_path("/lake/orders"): orders})
+        for sql in (
+            "DELETE FROM delta.`/lake/orders` WHERE date = DATE '2026-11-19' AND id = 2",
+            merge,
+            "DELETE FROM delta.`/lake/orders` WHERE id = 1",
+        )
+    )
+
+    def told_to(waits: JobFootprint) -> tuple[str, str | None]:
+        found = conflict_between(waits, running)
+        assert found is not None
+        one = Blocking(Holder("h", "etl/h", running), found, holds=True)
+        told = Neighbours().as_told(Decision(Waiter("w", "etl/w", waits, 0, QUEUED, QUEUED), (one,), count=1))
+        _, _, message = outcome_of_waiting(WhenBlocked.WAIT, None, told, 0.0)
+        return message, told.blocked_by[0].conflict.verdict.advice
+
+    _, advice = told_to(waiting)
     assert advice is not None
-    assert advice.startswith("etl/w, DELETE: if only some partitions are meant, say which")
+    assert advice.startswith("etl/w, MERGE: if ON matches rows of some partitions alone, name them")
     assert "etl/h" not in advice
+    message, advice = told_to(everywhere)
+    assert message.startswith("waits for etl/h, which runs on file:/lake/orders (")
+    assert advice is None, "a DELETE with one more condition would leave rows"
 
 
 @pytest.mark.parametrize("ends_itself", [True, False], ids=["a stream with an end", "a stream without one"])

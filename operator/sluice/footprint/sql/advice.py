@@ -25,8 +25,8 @@ def how_to_bind(widened: Iterable[str]) -> str | None:
         return None
     listed = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     return (
-        f"bind {listed} in a DeltaTablePolicy (table.name and table.path), or read by location, such as "
-        "delta.`s3://lake/t`: an unbound name may be a view over the table that is written"
+        f"bind {listed} in a DeltaTablePolicy (table.name and table.path), or read by location, as delta.`<its path>`: "
+        "an unbound name may be a view over the table that is written"
     )
 
 
@@ -44,6 +44,6 @@ def how_to_know(table: TableKey, operation: Operation) -> str | None:
 def how_to_promise(facts: TableFacts | None, promised_in: str) -> str | None:
     """`promised_in`: the field in which a job of its kind says it."""
     if facts is None or not facts.columns.columns:
-        return f"say where its rows land: {promised_in}, such as \"date = DATE '2026-11-19'\""
+        return f'say where its rows land: {promised_in}, such as "date = <the job\'s date>"'
     names = " and ".join(column.name for column in facts.columns.partition_columns)
     return f"say where its rows land: {promised_in}, a condition on {names}" if names else None

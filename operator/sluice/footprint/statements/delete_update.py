@@ -13,7 +13,7 @@ from sluice.footprint.sql.nodes import UNDERSTOOD, has_only, stranger
 from sluice.footprint.sql.reading import Reading, partitions, there
 from sluice.footprint.sql.selected import users_function
 from sluice.footprint.statements.by_row import against_rows
-from sluice.footprint.statements.insert import evolution, pin_advice, refuse_unknown
+from sluice.footprint.statements.insert import evolution, how_to_be_understood, refuse_unknown
 from sluice.predicates import (
     Atom,
     Predicate,
@@ -28,8 +28,6 @@ from sluice.predicates import (
 from sluice.predicates.syntax import condition_in
 from sluice.predicates.tree import leaves
 from sluice.tables import TableFacts
-
-_AND_WHERE = "WHERE (...) AND"
 
 
 def delete(reading: Reading) -> TableFootprint:
@@ -55,7 +53,7 @@ def delete(reading: Reading) -> TableFootprint:
         removes=matching,
         not_by_row=against_rows(reading, [where]),
         not_understood=source.widened,
-        reads_advice=pin_advice(reading, _AND_WHERE, matching) if read.is_everything else None,
+        reads_advice=how_to_be_understood(matching) if read.is_everything else None,
         parts=Parts(read, source.by_name, source.known),
     )
 
@@ -95,9 +93,7 @@ def update(reading: Reading) -> TableFootprint:
         metadata=evolution(reading),
         not_by_row=against_rows(reading, [where]),
         not_understood=source.widened,
-        reads_advice=pin_advice(reading, "WHERE" if where is None else _AND_WHERE, matching)
-        if read.is_everything
-        else None,
+        reads_advice=how_to_be_understood(matching) if read.is_everything else None,
         parts=Parts(read, source.by_name, source.known, moves),
     )
 

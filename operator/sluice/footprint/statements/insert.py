@@ -22,7 +22,6 @@ from sluice.predicates import (
     Region,
     conjunction,
     disjunction,
-    example,
     from_whole,
 )
 
@@ -162,10 +161,7 @@ def replace_where(
     node = condition.this if isinstance(condition, exp.Where) else condition
     predicate = reading.predicate(node, names=reading.own_names)
     adds = where_rows_may_land(reading, node, predicate, lands)
-    behind = f"{_replacing(reading)}{'' if reading.field is None else ':'} (...) AND"
-    return _replaced(
-        reading, predicate, adds, lands, source, certain=certain, identity=identity, behind=behind
-    )
+    return _replaced(reading, predicate, adds, lands, source, certain=certain, identity=identity)
 
 
 def _replaced(
@@ -177,13 +173,10 @@ def _replaced(
     *,
     certain: bool,
     identity: bool,
-    behind: str | None = None,
 ) -> TableFootprint:
-    """Replaces the rows that match; the new ones are checked against the condition. `behind`: what one more condition would
-    stand behind, if its author wrote any."""
+    """Replaces the rows that match; the new ones are checked against the condition."""
     whole = from_whole(predicate, simplified=False)
     recorded = reading.recorded(predicate) if reading.around.cautious else reading.scanned(whole)
-    matching = partitions(predicate)
     reads = united([recorded, source.region])
     outside = any(
         key.startswith("spark.databricks.delta.replaceWhere.") for key in reading.around.settings.conf
@@ -198,7 +191,7 @@ def _replaced(
         adds_surely=certain,
         metadata=evolution(reading, identity=identity),
         not_understood=source.widened,
-        reads_advice=pin_advice(reading, behind, matching) if recorded.is_everything else None,
+        reads_advice=how_to_be_understood(partitions(predicate)) if recorded.is_everything else None,
         parts=Parts(recorded, source.by_name, source.known),
     )
 
@@ -323,24 +316,9 @@ def _replacing(reading: Reading) -> str:
     return "REPLACE WHERE" if reading.field is None else "replaceWhere"
 
 
-def pin_advice(
-    reading: Reading, behind: str | None, understood: Region | None = None, table: str | None = None
-) -> str | None:
-    """Advises how to pin partitions. `behind`: what one more condition would stand behind. `understood` is what was understood of
-    the condition, with the reasons why it isn't more. `table`: its name in the statement, if the condition needs it."""
-    facts = reading.facts
-    for reason in understood.reasons if understood is not None else ():
-        if any(known in reason for known in _CURABLE):
-            return reason
-    if facts is None or behind is None:
-        return None
-    found = list(filter(None, map(example, facts.columns.partition_columns)))
-    if not found:
-        return None
-    qualifier = "" if table is None else f"{table}."
-    columns = facts.columns.partition_columns
-    by = f" (by {' and '.join(column.name for column in columns)})" if len(columns) > 1 else ""
-    return f"if only some partitions{by} are meant, say which, as in {behind} {qualifier}{found[0]}"
+def how_to_be_understood(condition: Region) -> str | None:
+    """Advises what would let more of a condition be understood, which keeps its result."""
+    return next((why for why in condition.reasons if any(known in why for known in _CURABLE)), None)
 
 
 _CURABLE = ("bind its value as a parameter", "mean nothing without spark.sql.session.timeZone")

@@ -16,11 +16,12 @@ from sluice.footprint.sql.nodes import UNDERSTOOD, has_only
 from sluice.footprint.sql.reading import Reading, partitions, there
 from sluice.footprint.statements.by_row import against_rows, filters_target
 from sluice.footprint.statements.delete_update import assignments, columns_named, moved, names_of
-from sluice.footprint.statements.insert import adds_identity, evolution, pin_advice
+from sluice.footprint.statements.insert import adds_identity, evolution, how_to_be_understood
 from sluice.predicates import (
     ALWAYS,
     Predicate,
     Region,
+    blank,
     conjunction,
     disjunction,
     from_conjuncts,
@@ -95,8 +96,8 @@ def _is_all(nodes: Sequence[exp.Expr]) -> bool:
 
 BY_SOURCE = "WHEN NOT MATCHED BY SOURCE makes it read all of the table"
 _BY_SOURCE_READS_ALL = (
-    f"{BY_SOURCE}: unless it must be the same commit, write it as a "
-    "separate DELETE or UPDATE with a condition on the partition columns"
+    f"{BY_SOURCE}: unless it must be the same commit, write it as another MERGE, whose source selects these rows and whose ON "
+    "names their partitions"
 )
 
 
@@ -209,24 +210,55 @@ class _Merge:
         )
 
     def how_to_read_less(self) -> str | None:
-        """Advises how to read less. With BY SOURCE a condition in ON does not help, and changes which rows match."""
-        pinned = pin_advice(self.reading, "ON (...) AND", partitions(self.on), next(iter(self.names), None))
+        """Advises how to read less. With BY SOURCE a condition in ON does not help, and changes which rows match; another MERGE
+        for these rows reads less only if their own condition names partitions."""
         if not self.by_source:
-            return pinned
-        if not _has_partitions(self.reading):
+            return self._how_to_name_partitions()
+        if not _has_partitions(self.reading) or self._unmatched.is_everything:
             return None
-        if not self.reads_by_on().is_everything or all(clause.by_source for clause in self.clauses):
-            return _BY_SOURCE_READS_ALL
-        return None if pinned is None else f"{_BY_SOURCE_READS_ALL}; of the rest, {pinned}"
+        if self._reads_of_the_rest is None:
+            rest = self._how_to_name_partitions()
+            return None if rest is None else f"{_BY_SOURCE_READS_ALL}; of the rest, {rest}"
+        return _BY_SOURCE_READS_ALL
+
+    def _how_to_name_partitions(self) -> str | None:
+        """Advises what keeps the result only if it is true of the table's rows, which only the author knows: it says so, and leaves
+        the value to him."""
+        understood, facts = how_to_be_understood(partitions(self.on)), self.reading.facts
+        if understood is not None or facts is None:
+            return understood
+        columns = facts.columns.partition_columns
+        condition = next(filter(None, map(blank, columns)), None)
+        if condition is None:
+            return None
+        by = f" (by {' and '.join(column.name for column in columns)})" if len(columns) > 1 else ""
+        qualifier = f"{next(iter(self.names))}." if self.names else ""
+        return (
+            f"if ON matches rows of some partitions alone{by}, name them, as in ON (...) AND {qualifier}{condition}: rows "
+            "elsewhere would no longer match"
+        )
+
+    @cached_property
+    def _unmatched(self) -> Region:
+        """Where WHEN NOT MATCHED BY SOURCE changes rows, by its own conditions."""
+        return united(there(self._of(clause)) for clause in self.clauses if clause.by_source)
+
+    @cached_property
+    def _reads_of_the_rest(self) -> Region | None:
+        """What it reads but for WHEN NOT MATCHED BY SOURCE; None if that is all of the table."""
+        if all(clause.by_source for clause in self.clauses):
+            return NOTHING
+        found = self.reads_by_on()
+        return None if found.is_everything else found
 
     def parts(self, condition: Region, source: Reads) -> Parts:
         if not self.by_source:
             return Parts(condition, source.by_name, source.known, self.brings)
-        left = [] if all(clause.by_source for clause in self.clauses) else [self.reads_by_on()]
-        if any(region.is_everything for region in left):  # then it is advised on as well
-            return Parts(condition, source.by_name, source.known, self.brings)
-        reads = united([source.known, *left])
-        return Parts(condition, source.by_name, reads, self.brings, self.rewrites_by_on())
+        reads, rewrites = [source.known, self._unmatched], [self._unmatched]
+        if self._reads_of_the_rest is not None:  # else it is advised on as well
+            reads.append(self._reads_of_the_rest)
+            rewrites.append(self.rewrites_by_on())
+        return Parts(condition, source.by_name, united(reads), self.brings, united(rewrites))
 
     def brings_rows_anywhere(self, rewritten: Region) -> bool:
         """Whether it may bring rows anywhere; rows that it only updates or deletes stay where they were."""
