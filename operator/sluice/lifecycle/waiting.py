@@ -1,11 +1,13 @@
 """What becomes of a job that others are in the way of, and the sentence that says so."""
 
-from sluice.admission import Decision
+from sluice.admission import Blocking, Decision
 from sluice.api.job import WhenBlocked
 from sluice.api.job_status import Phase
 from sluice.api.reasons import Reason
 from sluice.conflicts.oracle import MAX_WRITERS
+from sluice.footprint.model import JobFootprint
 from sluice.lifecycle.table_rules import Patience
+from sluice.tables import TableKey
 
 
 def outcome_of_waiting(
@@ -47,11 +49,49 @@ def _whom(decision: Decision) -> str:
     """Names the first in the way, and counts the others. The rule's own sentence stands apart: it speaks of statements by their
     kind, and both jobs may have one of that kind."""
     first = decision.blocked_by[0]
+    table, why = first.conflict.table, first.conflict.verdict.reason
+    perhaps = _perhaps_one(decision.waiter.footprint, first)
+    if perhaps is not None:
+        state = "is ahead of it in the queue"
+        if first.holds:
+            state = "is at rest, and will go on" if first.by.at_rest else "runs"
+        return f"{first.by.job}, which {state} ({perhaps}; {why}){_others(decision)}"
     state = "is ahead of it in the queue for"
     if first.holds:
         state = "is at rest, and will go on with" if first.by.at_rest else "runs on"
-    conflict = first.conflict
-    return f"{first.by.job}, which {state} {conflict.table} ({conflict.verdict.reason}){_others(decision)}"
+    return f"{first.by.job}, which {state} {table} ({why}){_others(decision)}"
+
+
+def _perhaps_one(waiting: JobFootprint, first: Blocking) -> str | None:
+    """Says why the other may touch the waiting job's table, where nobody has seen that it does. Its own table is not named: it may
+    be in another namespace."""
+    job, other, table = first.by.job, first.by.footprint, first.conflict.table
+    mine, theirs = _touched(waiting), _touched(other)
+    if table in mine and table in theirs:
+        return None
+    if table in mine:
+        found = [(table, one) for one in theirs if table.may_equal(one)]
+    else:
+        found = [(own, table) for own in mine if table in theirs and table.may_equal(own)]
+    if not found or any(_share_a_log(waiting, other, *pair) for pair in found):
+        return None
+    own, one = found[0]
+    does = "writes" if one in other.keys else "reads"
+    if own.is_name and not own.bound:
+        return f"{own} is bound to no path, so it may be the table that {job} {does}"
+    if one.is_name and not one.bound:
+        return f"{job} {does} a table whose name is bound to no path, so it may be {own}"
+    return f"{own} may be the table that {job} {does}"
+
+
+def _touched(job: JobFootprint) -> tuple[TableKey, ...]:
+    return tuple(dict.fromkeys((*job.keys, *job.streamed, *job.reads.tables)))
+
+
+def _share_a_log(waiting: JobFootprint, other: JobFootprint, own: TableKey, one: TableKey) -> bool:
+    """Whether both keys led to one log when it was read."""
+    ids = ({f.table_id for f in job.tables if f.table == key} for job, key in ((waiting, own), (other, one)))
+    return bool(set.intersection(*ids) - {None})
 
 
 def _others(decision: Decision) -> str:

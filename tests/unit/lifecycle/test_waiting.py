@@ -6,14 +6,16 @@ from typing import Any
 import pytest
 
 from sluice.admission import Blocking, Decision, Holder, Waiter
-from sluice.api.job import WhenBlocked
-from sluice.conflicts import Conflict, Level, Verdict
+from sluice.api.job import DeltaWriteJobSpec, WhenBlocked
+from sluice.conflicts import Conflict, Level, Verdict, conflict_between
+from sluice.footprint import footprint_of
 from sluice.footprint.model import JobFootprint
 from sluice.lifecycle.table_rules import Patience
 from sluice.lifecycle.waiting import outcome_of_waiting
 from sluice.tables import key_of_path
 
 NOTHING = JobFootprint(())
+NAME = "main.sales.orders"
 QUEUED = datetime(2026, 11, 19, 10, tzinfo=UTC)
 WAITER = Waiter("w", "etl/w", NOTHING, 0, QUEUED, QUEUED)
 CONFLICT = Conflict(
@@ -46,6 +48,41 @@ def test_who_waits_for_a_job_that_runs_is_told_which_and_when_it_goes_on() -> No
 
 def test_who_waits_behind_a_job_that_waits_itself_is_told_so() -> None:
     assert "etl/h, which is ahead of it in the queue for file:/lake/orders (" in told(holds=False)[2]
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "begins"),
+    [
+        (NAME, "delta.`/lake/x`", f"{NAME} is bound to no path, so it may be the table that etl/h writes; "),
+        (
+            "delta.`/lake/x`",
+            NAME,
+            "etl/h writes a table whose name is bound to no path, so it may be file:/lake/x; ",
+        ),
+        (NAME, "sales.orders", f"{NAME} is bound to no path, so it may be the table that etl/h writes; "),
+    ],
+)
+@pytest.mark.parametrize(("holds", "state"), [(True, "runs"), (False, "is ahead of it in the queue")])
+def test_of_a_job_on_another_table_no_more_is_said_than_that_the_two_may_be_one(
+    own: str, other: str, begins: str, *, holds: bool, state: str
+) -> None:
+    mine, theirs = (deleting_from(table) for table in (own, other))
+    for first, second in (
+        (mine, theirs),
+        (theirs, mine),
+    ):  # either way round the conflict names one of the two tables
+        conflict = conflict_between(first, second)
+        assert conflict is not None
+        blocking = Blocking(Holder("h", "etl/h", theirs), conflict, holds=holds)
+        waiter = Waiter("w", "etl/w", mine, 0, QUEUED, QUEUED)
+        _, _, message = outcome_of_waiting(
+            WhenBlocked.WAIT, None, Decision(waiter, (blocking,), count=1), 0.0
+        )
+        assert message.startswith(f"waits for etl/h, which {state} ({begins}")
+
+
+def deleting_from(table: str) -> JobFootprint:
+    return footprint_of(DeltaWriteJobSpec(sql=f"DELETE FROM {table} WHERE id = 1"), {})
 
 
 @pytest.mark.parametrize(
