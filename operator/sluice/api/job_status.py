@@ -64,6 +64,9 @@ class ShownFootprint(Model):
     """Rows that it reads, as a predicate; false: none (a blind write), true: all."""
     writes: ShownPredicate
     """Where it adds rows, as a predicate; false: nowhere, true: anywhere."""
+    deletes: ShownPredicate | None = None
+    """Where it deletes all rows but those that it writes, as a predicate; true: in all of the table. Absent: nowhere, or only rows
+    that match a condition on more than partitions."""
     metadata: StrictBool = False
     """Whether it changes the table's schema, properties or protocol."""
     widened: Annotated[tuple[Text, ...], Field(max_length=16), cut_to(16)] = ()

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from rich.console import Console
 
+from sluice.api.job import Operation
 from sluice.cli.outputs import print_hanging
 from sluice.footprint import TableFootprint
 from sluice.footprint.model import Follows, Metadata
@@ -47,6 +48,8 @@ def _shown(table: TableFootprint) -> Iterator[_Line]:
     yield statement, f"{table.operation.value} on {table.table.text}"
     yield _line("reads", "nothing (blind)" if table.is_blind else _where(table.reads_text))
     yield _line("writes", _where(table.writes_text))
+    if table.deletes_text is not None:
+        yield _line("deletes", _deleted(table.operation, table.deletes_text))
     if table.metadata in _OF_METADATA:
         yield _line("changes", _OF_METADATA[table.metadata])
     for why in table.widened:
@@ -60,6 +63,12 @@ def _shown(table: TableFootprint) -> Iterator[_Line]:
 
 def _line(label: str, text: str) -> _Line:
     return f"    {label:8} ", text
+
+
+def _deleted(operation: Operation, condition: str) -> str:
+    if operation is Operation.OVERWRITE_PARTITIONS and condition == "true":
+        return "each partition that it writes"
+    return _where(condition)
 
 
 def _where(condition: str) -> str:

@@ -5,7 +5,7 @@ from rich.text import Text
 
 from sluice.cli.outputs import print_hanging
 from sluice.conflicts import Level, Order, Verdict
-from sluice.footprint.statements.merge import BY_SOURCE
+from sluice.footprint.sql.advice import BY_SOURCE
 from sluice.offline.advice import Change
 from sluice.offline.assumptions import in_one
 from sluice.offline.endless import who_makes_room, who_waits_for_ever

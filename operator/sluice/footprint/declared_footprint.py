@@ -45,6 +45,7 @@ def declared_footprint(declared: DeclaredFootprint, around: Surroundings, place:
     metadata = Metadata.MAY_CHANGE if declared.metadata else _METADATA.get(operation, Metadata.NONE)
     if metadata is Metadata.NONE and operation in BRINGS_NEW_ROWS and adds_identity(reading, None):
         metadata = Metadata.IDENTITY
+    replaced = EVERYTHING if operation in CLUSTERS_ANEW and reads.is_everything else None
     changes = metadata not in (Metadata.NONE, Metadata.IDENTITY)
     return reading.footprint(
         operation,
@@ -52,6 +53,7 @@ def declared_footprint(declared: DeclaredFootprint, around: Surroundings, place:
         reads_files=_files(operation, reads, reading),
         adds=writes,
         removes=EVERYTHING if removes.is_empty and operation not in APPENDS else removes,
+        deletes=writes if operation is Operation.OVERWRITE_PARTITIONS else replaced,
         blind=operation in APPENDS and reads.is_empty,
         data_change=operation is not Operation.OPTIMIZE,
         metadata=metadata,

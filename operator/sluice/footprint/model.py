@@ -132,6 +132,9 @@ class TableFootprint:
     told_by: tuple[TableKey, ...] = ()
     """The tables whose columns tell where its rows land: where they change, the statement may land elsewhere."""
     write_serializable: bool = False
+    deletes: Region | None = field(default=None, compare=False)
+    """Where it deletes all rows but those that it writes; None if nowhere, or only rows that match a condition on more than
+    partitions."""
     facts: TableFacts | None = field(default=None, compare=False, repr=False)
     """What was known of the table when the statement was read; None if it may be wrong by the time the statement runs."""
     table_id: str | None = None
@@ -197,6 +200,11 @@ class TableFootprint:
         """Where it adds rows, as a condition that people can read."""
         return _text(self.adds)
 
+    @property
+    def deletes_text(self) -> str | None:
+        """Where it deletes all rows but those that it writes, as a condition that people can read; None as in `deletes`."""
+        return None if self.deletes is None else _text(self.deletes)
+
 
 _EVERYWHERE = "no condition of it names partitions, so it may change rows in all of them: other writers and it wait for each other"
 
@@ -212,7 +220,7 @@ _OF_PLAIN_WRITES = tuple(
 
 _MAY_DIFFER = frozenset(
     {
-        *("statement", "reads", "reads_files", "adds", "removes", "parts", "facts"),
+        *("statement", "reads", "reads_files", "adds", "removes", "deletes", "parts", "facts"),
         *("sources", "told_by", "widened", "not_understood", "reads_advice", "writes_advice"),
     }
 )

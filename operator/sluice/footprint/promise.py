@@ -45,6 +45,7 @@ def adding_only(footprint: TableFootprint, region: Region) -> TableFootprint:
             footprint,
             adds=lands,
             removes=lands,
+            deletes=lands,
             reads=overlap(footprint.reads, region),
             widened=(),
             writes_advice=None,

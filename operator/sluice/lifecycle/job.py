@@ -504,6 +504,7 @@ def _shown(footprint: JobFootprint) -> tuple[ShownFootprint, ...]:
             operation=table.operation,
             reads=table.reads_text,
             writes=table.writes_text,
+            deletes=table.deletes_text,
             metadata=table.changes_metadata,
             widened=table.widened,
         )

@@ -170,6 +170,7 @@ def _table(table: TableFootprint) -> Json:
         "autoCompaction": table.hook,
         "reads": table.reads_text,
         "writes": table.writes_text,
+        "deletes": table.deletes_text,
         "blind": table.is_blind,
         "metadata": table.metadata.value,
         "widened": list(table.widened),

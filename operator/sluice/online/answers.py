@@ -82,6 +82,7 @@ def _table(table: str, one: Held) -> Json:
             "operation": each.operation,
             "reads": each.reads,
             "writes": each.writes,
+            "deletes": each.deletes,
             "metadata": each.metadata,
         }
         for each in one.footprint

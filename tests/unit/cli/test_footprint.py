@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from unit.cli.folders import sluice
+from unit.cli.folders import job, sluice
 
 TABLE = {"path": "s3://lake/mart/orders"}
 
@@ -68,6 +68,26 @@ def test_a_checkpoint_is_the_streams_own_beside_a_declared_footprint_too(tmp_pat
     manifest["spec"]["footprint"] = [{"table": TABLE, "operation": "Stream"}]
     _, known = shown(tmp_path, json.dumps(manifest))
     assert known["checkpoints"] == ["s3://lake/_checkpoints/reads"]
+
+
+@pytest.mark.parametrize(
+    ("sql", "told", "deletes"),
+    [
+        ("INSERT OVERWRITE delta.`s3://lake/t` VALUES (1)", "deletes all of the table", "true"),
+        (
+            "SET spark.sql.sources.partitionOverwriteMode = dynamic; INSERT OVERWRITE delta.`s3://lake/t` VALUES (1)",
+            "deletes each partition that it writes",
+            "true",
+        ),
+        ("DELETE FROM delta.`s3://lake/t` WHERE id = 1", None, None),
+    ],
+)
+def test_what_is_deleted_as_a_whole_is_shown(
+    sql: str, told: str | None, deletes: str | None, tmp_path: Path
+) -> None:
+    text, known = shown(tmp_path, job("deletes", sql))
+    assert (told is None and "deletes all" not in text) or str(told) in text
+    assert known["tables"][0]["deletes"] == deletes
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,14 @@ def test_the_names_of_fields_stay() -> None:
             {
                 "table": "file:/orders",
                 "statements": [
-                    {"statement": 1, "operation": "Merge", "reads": DAY, "writes": DAY, "metadata": False}
+                    {
+                        "statement": 1,
+                        "operation": "Merge",
+                        "reads": DAY,
+                        "writes": DAY,
+                        "deletes": None,
+                        "metadata": False,
+                    }
                 ],
             }
         ],

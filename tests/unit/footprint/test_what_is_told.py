@@ -118,6 +118,58 @@ def test_a_merge_by_source_is_not_asked_for_a_condition_that_would_change_its_re
     assert str(read.reads_advice).startswith("WHEN NOT MATCHED BY SOURCE makes it read all of the table")
 
 
+DYNAMIC = "SET spark.sql.sources.partitionOverwriteMode = dynamic;"
+A_DAY = "SELECT 1L AS id, DATE '2026-11-19' AS day"
+DAY = "day = DATE '2026-11-19'"
+
+
+@pytest.mark.parametrize(
+    ("sql", "deletes"),
+    [
+        (f"INSERT OVERWRITE {T} {A_DAY}", "true"),
+        (f"CREATE OR REPLACE TABLE {T} USING delta AS {A_DAY}", "true"),
+        (f"DELETE FROM {T}", "true"),
+        (f"TRUNCATE TABLE {T}", "true"),
+        (f"{DYNAMIC} INSERT OVERWRITE {T} {A_DAY}", DAY),
+        (f"{DYNAMIC} INSERT OVERWRITE {T} SELECT * FROM delta.`/s`", "true"),
+        (f"INSERT OVERWRITE {T} PARTITION (day = DATE '2026-11-19') SELECT 1L", DAY),
+        (f"INSERT INTO {T} REPLACE WHERE {DAY} {A_DAY}", DAY),
+        (f"INSERT INTO {T} REPLACE WHERE {DAY} AND id = 1 {A_DAY}", None),
+        (f"DELETE FROM {T} WHERE {DAY}", DAY),
+        (f"DELETE FROM {T} WHERE {DAY} AND id = 1", None),
+        (f"UPDATE {T} SET id = 1 WHERE {DAY}", None),
+        (f"INSERT INTO {T} {A_DAY}", None),
+        (f"INSERT INTO {T} VALUES " + ", ".join(["(1, DATE '2026-10-01')"] * 4000), None),
+        (f"INSERT OVERWRITE {T} VALUES " + ", ".join(["(1, DATE '2026-10-01')"] * 4000), "true"),
+    ],
+    ids=lambda one: str(one)[:60],
+)
+def test_where_all_rows_are_deleted_is_told(sql: str, deletes: str | None) -> None:
+    assert one(sql).deletes_text == deletes
+
+
+def test_a_promise_bounds_what_an_overwrite_of_partitions_deletes() -> None:
+    sql = f"{DYNAMIC} INSERT OVERWRITE {T} SELECT * FROM delta.`/s`"
+    assert one_of({"sql": sql, "writes": [DAY]}).deletes_text == DAY
+
+
+@pytest.mark.parametrize(
+    ("declared", "deletes"),
+    [
+        ({"operation": "Overwrite"}, "true"),
+        ({"operation": "Overwrite", "reads": DAY}, None),
+        ({"operation": "OverwritePartitions", "writes": DAY}, DAY),
+        ({"operation": "Replace"}, "true"),
+        ({"operation": "Append"}, None),
+    ],
+)
+def test_where_all_rows_are_deleted_is_told_of_what_is_declared(
+    declared: Mapping[str, str], deletes: str | None
+) -> None:
+    spec = {"sql": "SELECT 1", "footprint": [{"table": {"path": "/lake/t"}, **declared}]}
+    assert one_of(spec).deletes_text == deletes
+
+
 MERGE = f"MERGE INTO {T} t USING delta.`/s` s ON t.id = s.id"
 
 

@@ -54,6 +54,12 @@ def test_its_status_says_why_it_is_taken_to_touch_all() -> None:
     assert "the store is down" in " ".join(found.widened)
 
 
+def test_its_status_says_where_it_deletes_all_rows() -> None:
+    overwrite = "INSERT OVERWRITE delta.`/orders` VALUES (1, DATE '2026-11-19')"
+    found = [UnderstoodFields.of(job(sql)).footprint[0].deletes for sql in (overwrite, UPDATE)]
+    assert found == ["true", None]
+
+
 def test_with_partitions_it_touches_those_of_its_condition() -> None:
     view = job()
     assert reads(view) == "date = DATE '2026-11-19'"

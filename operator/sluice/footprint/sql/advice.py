@@ -1,15 +1,21 @@
 """Advises the author of a statement on how to let more be known of it. Only what would help is advised."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from sluice.api.job import Operation
 from sluice.footprint.operations import WRITES_ROWS
+from sluice.predicates import Column, blank
 from sluice.tables import TableFacts, TableKey
 
 TOLD_APART_BY_PARTITIONS = WRITES_ROWS | {Operation.OPTIMIZE}
 OPERATOR_READS = "let the operator read the log of "
 LOOKED_UP_ELSEWHERE = "remove USE, and write the names of tables in full, such as catalog.schema.table"
+BY_SOURCE = "WHEN NOT MATCHED BY SOURCE makes it read all of the table"
+APART_FROM_BY_SOURCE = (
+    f"{BY_SOURCE}: unless it must be the same commit, write it as another MERGE, whose source selects these rows and whose ON "
+    "names their partitions"
+)
 _PERHAPS_A_VIEW = re.compile(r"(.+) may be a view over .+, so all of it may be read")
 
 
@@ -39,6 +45,20 @@ def how_to_know(table: TableKey, operation: Operation) -> str | None:
     if operation not in TOLD_APART_BY_PARTITIONS:
         return None
     return f"{OPERATOR_READS}{table}, so that conditions on its partition columns can tell jobs apart"
+
+
+def how_to_name_partitions(columns: Sequence[Column], table: str | None) -> str | None:
+    """Advises a MERGE what keeps its result only if it is true of the table's rows, which its author alone knows. `table`: what the
+    MERGE calls it."""
+    condition = next(filter(None, map(blank, columns)), None)
+    if condition is None:
+        return None
+    by = f" (by {' and '.join(column.name for column in columns)})" if len(columns) > 1 else ""
+    qualifier = "" if table is None else f"{table}."
+    return (
+        f"if ON matches rows of some partitions alone{by}, name them, as in ON (...) AND {qualifier}{condition}: rows elsewhere "
+        "would no longer match"
+    )
 
 
 def how_to_promise(facts: TableFacts | None, promised_in: str) -> str | None:

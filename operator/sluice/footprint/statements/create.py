@@ -8,7 +8,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from sluice.api.job import Operation
 from sluice.footprint.errors import NotUnderstoodError
-from sluice.footprint.model import NOTHING, Metadata, Protocol, TableFootprint
+from sluice.footprint.model import EVERYTHING, NOTHING, Metadata, Protocol, TableFootprint
 from sluice.footprint.queries.rows import surely_some
 from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources
 from sluice.footprint.sql.keywords import QUOTED, closed, outside_parentheses, properties, words
@@ -95,6 +95,7 @@ def replace_table(reading: Reading) -> TableFootprint:
     there = reading.facts is not None and reading.facts.exists
     return reading.footprint(
         Operation.REPLACE,
+        deletes=EVERYTHING,
         metadata=Metadata.CHANGES,
         protocol=Protocol.NONE if there and _needs_no_feature(reading) else Protocol.MAY_ADD,
         domains=frozenset({CLUSTERING}),

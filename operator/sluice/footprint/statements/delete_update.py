@@ -13,20 +13,22 @@ from sluice.footprint.sql.nodes import UNDERSTOOD, has_only, stranger
 from sluice.footprint.sql.reading import Reading, partitions, there
 from sluice.footprint.sql.selected import users_function
 from sluice.footprint.statements.by_row import against_rows
-from sluice.footprint.statements.insert import evolution, how_to_be_understood, refuse_unknown
+from sluice.footprint.statements.insert import (
+    evolution,
+    how_to_be_understood,
+    refuse_unknown,
+    speaks_of_partitions,
+)
 from sluice.predicates import (
-    Atom,
     Predicate,
     PredicateError,
     Region,
-    TruthValue,
     conjunction,
     disjunction,
     from_whole,
     overlap,
 )
 from sluice.predicates.syntax import condition_in
-from sluice.predicates.tree import leaves
 from sluice.tables import TableFacts
 
 
@@ -44,13 +46,14 @@ def delete(reading: Reading) -> TableFootprint:
     read = recorded(reading, predicate)
     reads = united([read, source.region])
     matching = there(predicate)
-    whole_files = _speaks_of_partitions(predicate)
+    whole_files = speaks_of_partitions(predicate)
     return reading.footprint(
         Operation.DELETE,
         reads=reads,
         reads_files=reads,
         adds=NOTHING if whole_files else matching,
         removes=matching,
+        deletes=matching if whole_files else None,
         not_by_row=against_rows(reading, [where]),
         not_understood=source.widened,
         reads_advice=how_to_be_understood(matching) if read.is_everything else None,
@@ -60,7 +63,7 @@ def delete(reading: Reading) -> TableFootprint:
 
 def emptied(reading: Reading) -> TableFootprint:
     """DELETE without WHERE, and TRUNCATE."""
-    return reading.footprint(Operation.DELETE, adds=NOTHING)
+    return reading.footprint(Operation.DELETE, adds=NOTHING, deletes=EVERYTHING)
 
 
 def update(reading: Reading) -> TableFootprint:
@@ -197,11 +200,3 @@ def recorded(reading: Reading, predicate: Predicate) -> Region:
 def names_of(table: exp.Expr, reading: Reading) -> tuple[str, ...]:
     alias = table.args.get("alias")
     return (alias.name,) if alias is not None and alias.name else reading.own_names
-
-
-def _speaks_of_partitions(predicate: Predicate) -> bool:
-    """Whether the condition uses partition columns alone, so that whole files go and none is rewritten."""
-    return all(
-        isinstance(leaf, TruthValue) or (isinstance(leaf, Atom) and leaf.column.is_partition)
-        for leaf in leaves(predicate)
-    )

@@ -12,18 +12,21 @@ from sluice.footprint.queries.rows import Row, rows_of, surely_some
 from sluice.footprint.regions import united
 from sluice.footprint.sources import ANY_SOURCES
 from sluice.footprint.sql.advice import how_to_promise
-from sluice.footprint.sql.keywords import outside_parentheses
+from sluice.footprint.sql.keywords import outside_parentheses, words
 from sluice.footprint.sql.nodes import UNDERSTOOD, has_only
 from sluice.footprint.sql.reading import Reading, partitions, there
 from sluice.footprint.statements.constraint import where_rows_may_land
 from sluice.predicates import (
     Anything,
+    Atom,
     Predicate,
     Region,
+    TruthValue,
     conjunction,
     disjunction,
     from_whole,
 )
+from sluice.predicates.tree import leaves
 
 CLUSTERING = "delta.clustering"
 
@@ -110,10 +113,12 @@ def overwrite(
     reading: Reading, lands: Region, source: Reads, *, certain: bool, identity: bool = False
 ) -> TableFootprint:
     """Replaces all rows: anything added or removed meanwhile is a conflict."""
+    first_words = words(reading.statement.tokens[:5])
     clustered = reading.facts is None or reading.facts.clustering_columns != ()
     return reading.footprint(
         Operation.OVERWRITE,
         adds=lands,
+        deletes=EVERYTHING if reading.unread is None or "OVERWRITE" in first_words else None,
         keeps_no_row=True,
         certain=certain,
         adds_surely=certain,
@@ -132,7 +137,10 @@ def overwrite_partitions(
     """Replaces partitions: Delta records the partitions that it writes as read, but not their files."""
     if reading.facts is None:
         return reading.footprint(
-            Operation.OVERWRITE_PARTITIONS, metadata=evolution(reading), not_understood=source.widened
+            Operation.OVERWRITE_PARTITIONS,
+            deletes=EVERYTHING,
+            metadata=evolution(reading),
+            not_understood=source.widened,
         )
     return reading.footprint(
         Operation.OVERWRITE_PARTITIONS,
@@ -140,6 +148,7 @@ def overwrite_partitions(
         reads_files=source.region,
         adds=lands,
         removes=lands,
+        deletes=lands,
         parts=Parts(NOTHING, source.by_name, source.known, lands),
         metadata=evolution(reading, identity=identity),
         not_understood=source.widened,
@@ -187,12 +196,21 @@ def _replaced(
         reads_files=reads,
         adds=united([adds, lands]) if outside else adds,
         removes=there(predicate),
+        deletes=there(predicate) if speaks_of_partitions(predicate) else None,
         certain=certain,
         adds_surely=certain,
         metadata=evolution(reading, identity=identity),
         not_understood=source.widened,
         reads_advice=how_to_be_understood(partitions(predicate)) if recorded.is_everything else None,
         parts=Parts(recorded, source.by_name, source.known),
+    )
+
+
+def speaks_of_partitions(predicate: Predicate) -> bool:
+    """Whether the condition uses partition columns alone, so that whole files match it or none of their rows."""
+    return all(
+        isinstance(leaf, TruthValue) or (isinstance(leaf, Atom) and leaf.column.is_partition)
+        for leaf in leaves(predicate)
     )
 
 

@@ -12,6 +12,7 @@ from sluice.footprint.queries.cells import Cell, Constant, called, conditions_on
 from sluice.footprint.queries.reads import Reads, reads_of
 from sluice.footprint.queries.rows import ANY_ROW, Row, rows_of, said_of
 from sluice.footprint.regions import EVERYTHING, because, united
+from sluice.footprint.sql.advice import APART_FROM_BY_SOURCE, BY_SOURCE, how_to_name_partitions
 from sluice.footprint.sql.nodes import UNDERSTOOD, has_only
 from sluice.footprint.sql.reading import Reading, partitions, there
 from sluice.footprint.statements.by_row import against_rows, filters_target
@@ -21,7 +22,6 @@ from sluice.predicates import (
     ALWAYS,
     Predicate,
     Region,
-    blank,
     conjunction,
     disjunction,
     from_conjuncts,
@@ -92,13 +92,6 @@ class _Clause:
 
 def _is_all(nodes: Sequence[exp.Expr]) -> bool:
     return len(nodes) == 1 and isinstance(nodes[0], exp.Star) and not any(nodes[0].args.values())
-
-
-BY_SOURCE = "WHEN NOT MATCHED BY SOURCE makes it read all of the table"
-_BY_SOURCE_READS_ALL = (
-    f"{BY_SOURCE}: unless it must be the same commit, write it as another MERGE, whose source selects these rows and whose ON "
-    "names their partitions"
-)
 
 
 class _Merge:
@@ -218,25 +211,14 @@ class _Merge:
             return None
         if self._reads_of_the_rest is None:
             rest = self._how_to_name_partitions()
-            return None if rest is None else f"{_BY_SOURCE_READS_ALL}; of the rest, {rest}"
-        return _BY_SOURCE_READS_ALL
+            return None if rest is None else f"{APART_FROM_BY_SOURCE}; of the rest, {rest}"
+        return APART_FROM_BY_SOURCE
 
     def _how_to_name_partitions(self) -> str | None:
-        """Advises what keeps the result only if it is true of the table's rows, which only the author knows: it says so, and leaves
-        the value to him."""
         understood, facts = how_to_be_understood(partitions(self.on)), self.reading.facts
         if understood is not None or facts is None:
             return understood
-        columns = facts.columns.partition_columns
-        condition = next(filter(None, map(blank, columns)), None)
-        if condition is None:
-            return None
-        by = f" (by {' and '.join(column.name for column in columns)})" if len(columns) > 1 else ""
-        qualifier = f"{next(iter(self.names))}." if self.names else ""
-        return (
-            f"if ON matches rows of some partitions alone{by}, name them, as in ON (...) AND {qualifier}{condition}: rows "
-            "elsewhere would no longer match"
-        )
+        return how_to_name_partitions(facts.columns.partition_columns, next(iter(self.names), None))
 
     @cached_property
     def _unmatched(self) -> Region:
