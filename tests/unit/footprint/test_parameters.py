@@ -100,6 +100,13 @@ def test_what_is_no_parameter_is_left_alone(sql: str) -> None:
     [
         ({"sql": "DELETE FROM t WHERE a = :n"}, "has no parameter n"),
         ({"sql": "DELETE FROM t", "parameters": {"n": {"integer": 1}}}, "n is not used"),
+        (
+            {
+                "sql": "DELETE FROM t WHERE a = :dya AND b = :n",
+                "parameters": {"n": {"integer": 1}, "day": {"integer": 1}},
+            },
+            "spec.parameters has no parameter dya: add it, or write the name of one that is not used: day",
+        ),
         ({"sql": "SET x = :n", "parameters": {"n": {"integer": 1}}}, "SET takes no parameters"),
     ],
 )

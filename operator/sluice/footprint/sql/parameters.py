@@ -40,11 +40,10 @@ def statements_of(spec: DeltaWriteJobSpec) -> Mapping[str, tuple[Statement, ...]
     """Returns the statements of each of the job's texts by the text's place, with the parameters' values in them; refuses
     parameters that are missing or unused."""
     given = spec.parameters or {}
-    used: set[str] = set()
-    found = {}
-    for place, text in _texts(spec):
-        found[place] = _filled(_statements(text, place), given, place, used)
+    written = {place: _statements(text, place) for place, text in _texts(spec)}
+    used = {use.name for statements in written.values() for one in statements for use in _uses(one.tokens)}
     unused = sorted(given.keys() - used)
+    found = {place: _filled(statements, given, place, unused) for place, statements in written.items()}
     if unused:
         raise NotUnderstoodError(
             f"spec.parameters: {', '.join(unused)} is not used: write :{unused[0]} where it belongs, or remove it"
@@ -61,7 +60,7 @@ def condition_with(text: str, given: Mapping[str, Parameter], place: str, known:
             if use.name not in given:
                 line = statement.tokens[use.number].line
                 raise NotUnderstoodError(f"{place}, line {line}: there is no parameter :{use.name}: {known}")
-    texts = {place: _filled(statements, given, place, set())}
+    texts = {place: _filled(statements, given, place)}
     condition = text_of(texts, place)
     try:
         found = condition_in(condition)
@@ -108,10 +107,10 @@ def promise_at(number: int) -> str:
 
 
 def _filled(
-    statements: Sequence[Statement], given: Mapping[str, Parameter], place: str, used: set[str]
+    statements: Sequence[Statement], given: Mapping[str, Parameter], place: str, unused: Sequence[str] = ()
 ) -> tuple[Statement, ...]:
     _refuse_too_much(statements, given, place)
-    return tuple(_with_values(one, given, place, used) for one in statements)
+    return tuple(_with_values(one, given, place, unused) for one in statements)
 
 
 def _refuse_too_much(statements: Sequence[Statement], given: Mapping[str, Parameter], place: str) -> None:
@@ -131,7 +130,7 @@ def _refuse_too_much(statements: Sequence[Statement], given: Mapping[str, Parame
 
 
 def _with_values(
-    statement: Statement, given: Mapping[str, Parameter], place: str, used: set[str]
+    statement: Statement, given: Mapping[str, Parameter], place: str, unused: Sequence[str]
 ) -> Statement:
     """Returns the statement that runs. Its tokens keep their places in the text as it was written."""
     uses = tuple(_uses(statement.tokens))
@@ -146,15 +145,15 @@ def _with_values(
     for use in uses:
         colon, name = statement.tokens[use.number : use.number + 2]
         if use.name not in given:
+            instead = f", or write the name of one that is not used: {', '.join(unused)}" if unused else ""
             raise NotUnderstoodError(
-                f"{place}, line {name.line}: spec.parameters has no parameter {use.name}: add it"
+                f"{place}, line {name.line}: spec.parameters has no parameter {use.name}: add it{instead}"
             )
         if word(statement.tokens[0]) in _KEPT_AS_TEXT:
             raise NotUnderstoodError(
                 f"{place}, line {name.line}: {word(statement.tokens[0])} takes no parameters, because Spark reads what follows "
                 f"as it is written: write the value instead of :{use.name}"
             )
-        used.add(use.name)
         value, value_tokens = values.of(use)
         tokens += statement.tokens[position : use.number]
         tokens += [_placed(token, colon, name) for token in value_tokens]
