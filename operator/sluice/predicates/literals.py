@@ -102,6 +102,19 @@ def spelled_day(text: str) -> int | None:
     return _day(match) if match else None
 
 
+def names_no_day(text: str) -> bool:
+    """Whether the text is spelled as a date, and no calendar has that day: Spark refuses it. Spark has a year 0, a leap year."""
+    match = _SPELLED_DATE.fullmatch(text)
+    if match is None:
+        return False
+    year, month, day = (int(part or 1) for part in match.groups())
+    try:
+        date(year or 4, month, day)
+    except ValueError:
+        return True
+    return False
+
+
 def _day(match: re.Match[str]) -> int | None:
     try:
         return date(*(int(part or 1) for part in match.groups())).toordinal() - _EPOCH_DAY

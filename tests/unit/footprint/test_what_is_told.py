@@ -41,6 +41,33 @@ def test_what_is_refused_says_what_to_write_in_its_place(sql: str, why: str) -> 
     assert why in told(sql)
 
 
+@pytest.mark.parametrize("day", ["2026-13-19", "2026-02-30", "2025-2-29", "2026-11-31 08:00", "0000-13-01"])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"DELETE FROM {T} WHERE id = 1 AND\nday = DATE '{{day}}'",
+        f"INSERT INTO {T} SELECT 1,\ndate'{{day}}'",
+        f"DELETE FROM {T}; WITH s AS (SELECT 1)\nINSERT INTO {T} SELECT DATE '{{day}}' FROM s",
+    ],
+)
+def test_a_day_that_no_calendar_has_is_refused_whatever_is_known_of_the_table(sql: str, day: str) -> None:
+    assert told(sql.format(day=day)) == (
+        f"spec.sql, line 2: DATE '{day}' is a day that no calendar has: write one that it has"
+    )
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"DELETE FROM {T} WHERE day = DATE '0000-02-29' OR day = DATE '2024-2-29' OR day = DATE 'today'",
+        f"DELETE FROM {T} WHERE day = DATE '+12026-01-01' OR name = '2026-13-19'",
+        f"ALTER TABLE {T} SET TBLPROPERTIES (date '2026-13-19')",
+    ],
+)
+def test_a_text_that_may_be_a_day_to_spark_or_is_none_is_not_refused(sql: str) -> None:
+    assert footprint_of(DeltaWriteJobSpec.model_validate({"sql": sql}), {}).tables
+
+
 BY_DAY = Table.of({"id": "bigint", "day": "date"}, ["day"])
 UTC = {"spark.sql.session.timeZone": "UTC"}
 NOT_PARTITIONED = Table.of({"id": "bigint", "day": "date"})

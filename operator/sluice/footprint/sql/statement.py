@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, TypeVar
 
 from sqlglot import exp
@@ -10,12 +11,16 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from sluice.footprint.errors import IF_SPARK_DOES, NotUnderstoodError, at
 from sluice.footprint.sql.grammar import foreign
+from sluice.footprint.sql.keywords import word
 from sluice.footprint.sql.survey import Survey
 from sluice.predicates import PredicateError
 from sluice.predicates.limits import MAX_STATEMENTS, excess
+from sluice.predicates.literals import names_no_day
 from sluice.predicates.syntax import statement_in, tokens_of
 
 _BACKSLASH_AT_END = re.compile(r"\\\r?\n")
+_MAY_NAME_PROPERTIES = frozenset({"ALTER", "CREATE", "REPLACE", "RESET", "SET"})
+"""Begin statements in which a word before a text may name a property."""
 _T = TypeVar("_T")
 
 
@@ -82,10 +87,10 @@ def split(sql: str, place: str = "spec.sql") -> tuple[Statement, ...]:
                 raise NotUnderstoodError(
                     f"{place} has more than {MAX_STATEMENTS} statements: write them as several jobs"
                 )
-            statements.append(_statement(sql, current, len(statements) + 1))
+            statements.append(_statement(sql, current, len(statements) + 1, place))
             current = []
     if current:
-        statements.append(_statement(sql, current, len(statements) + 1))
+        statements.append(_statement(sql, current, len(statements) + 1, place))
     if not statements:
         raise NotUnderstoodError(
             f"{place} holds only comments and no statement: write one, or delete the job"
@@ -115,8 +120,23 @@ def _tokens(sql: str, place: str) -> list[Token]:
         raise at(place, error) from error
 
 
-def _statement(sql: str, tokens: list[Token], number: int) -> Statement:
+def _refuse_impossible_dates(tokens: list[Token], place: str) -> None:
+    """Refuses DATE '2026-13-19', as Spark does once a driver runs, whatever it is compared with."""
+    for one, following in pairwise(tokens):
+        if (
+            one.token_type is TokenType.DATE
+            and following.token_type is TokenType.STRING
+            and names_no_day(following.text)
+        ):
+            raise NotUnderstoodError(
+                f"{place}, line {one.line}: DATE '{following.text}' is a day that no calendar has: write one that it has"
+            )
+
+
+def _statement(sql: str, tokens: list[Token], number: int, place: str) -> Statement:
     text = sql[tokens[0].start : tokens[-1].end + 1]
+    if word(tokens[0]) not in _MAY_NAME_PROPERTIES:
+        _refuse_impossible_dates(tokens, place)
     return Statement(number=number, text=text, line=tokens[0].line, tokens=tuple(tokens))
 
 
