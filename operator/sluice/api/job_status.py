@@ -89,7 +89,7 @@ class Blocker(Model):
     exception: ShortText | None = None
     """The exception that waiting avoids."""
     overlap: ShownPredicate | None = None
-    """The partitions that both touch."""
+    """The partitions that both touch. Absent: partitions don't tell the two apart."""
     reason: Text
     """The reason in a sentence."""
     advice: Text | None = None

@@ -294,7 +294,7 @@ def _blocker(blocking: Blocking) -> Blocker:
         verdict=str(verdict.level),
         rule=verdict.rule,
         exception=verdict.exception,
-        overlap=verdict.overlap,
+        overlap=None if verdict.overlap == "true" else verdict.overlap,
         reason=verdict.reason,
         advice=verdict.advice,
     )

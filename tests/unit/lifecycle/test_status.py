@@ -34,6 +34,7 @@ from sluice.lifecycle.status import (
     stalled,
     status_after,
 )
+from sluice.predicates import Table, compiled, parse
 from unit.controller.maintained import merged
 
 NOW = datetime(2026, 11, 19, 10, 0, 0, 123450, tzinfo=UTC)
@@ -138,6 +139,19 @@ def test_a_patch_holds_what_changed_and_takes_away_what_went() -> None:
     patch = difference(view.body["status"], as_body(starting))
     assert set(patch) == {"phase", "since", "reason", "message", "conditions", "blockedBy", "blockedByCount"}
     assert patch["blockedByCount"] is None
+
+
+def test_where_two_meet_is_told_only_where_partitions_tell_it() -> None:
+    anywhere = blocked()[0]
+    day = compiled(parse("d = DATE '2026-11-19'", Table.of({"d": "date"}, ["d"]))).on_partitions()
+    conflict = anywhere.conflict
+    there = replace(
+        anywhere, conflict=replace(conflict, verdict=conflict.verdict._replace(meeting=(day, day)))
+    )
+    change = StatusChange(Phase.WAITING, Reason.BLOCKED, "m", blocked_by=(anywhere, there))
+    found = status_after(job(), change, NOW).blocked_by
+    assert anywhere.conflict.verdict.overlap == "true"
+    assert [one.overlap for one in found] == [None, "d = DATE '2026-11-19'"]
 
 
 def test_a_list_that_was_never_written_is_not_written_empty_but_one_that_was_is_emptied() -> None:
