@@ -28,9 +28,18 @@ def show(found: Json, out: Console, most: int | None = MOST) -> None:
         if number:
             out.print()
         _show_table(table, now, out, most)
+    watched = [job for job in found["notJudged"] if job.partition("/")[0] not in found["notWatched"]]
     if found["notJudged"]:
         out.print()
-        out.print(f"not judged yet: {_named(found['notJudged'], most)}", soft_wrap=True)
+    if watched:
+        out.print(f"not judged yet: {_named(watched, most)}", soft_wrap=True)
+    for namespace in found["notWatched"]:
+        jobs = [job for job in found["notJudged"] if job.partition("/")[0] == namespace]
+        out.print(
+            f"not judged: {_named(jobs, most)}: no operator watches namespace {namespace}. Add it to an operator's "
+            "watchNamespaces, or create the jobs in a namespace that is watched",
+            soft_wrap=True,
+        )
     if any(_has_estimate(table) for table in found["tables"]):
         out.print()
         out.print(

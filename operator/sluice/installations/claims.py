@@ -1,7 +1,7 @@
 """Reads what each installation of a cluster claims for itself, and finds claims that cannot stand beside each other."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Self
 
@@ -108,6 +108,15 @@ def overlaps(own: Claim, data: Mapping[str, str]) -> list[Overlap]:
         if other.identity.cluster == own.identity.cluster and why is not None:  # else it came with a backup
             found.append(Overlap(key, other, why))
     return found
+
+
+def unclaimed(namespaces: Iterable[str], data: Mapping[str, str]) -> tuple[str, ...]:
+    """Those of the namespaces that no claim covers; none if a claim can't be read."""
+    try:
+        claims = [Claim.from_json(text) for text in data.values()]
+    except (ValueError, RecursionError):
+        return ()
+    return tuple(one for one in sorted(set(namespaces)) if not any(claim.covers(one) for claim in claims))
 
 
 def other_claims(own_key: str, data: Mapping[str, str]) -> list[Claim]:

@@ -28,6 +28,7 @@ def queues_json(
         "namespace": namespace,
         "tables": [_table(queue, queues, pods) for queue in queues.tables],
         "notJudged": list(queues.not_judged),
+        "notWatched": list(queues.unwatched),
         "notSeen": list(not_seen),
     }
 

@@ -1,9 +1,13 @@
 """Asks a cluster for the jobs and the policies that its queues follow from, in pages."""
 
+from collections.abc import Collection
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from sluice.api import names
 from sluice.api.base import Json
+from sluice.installations.claims import unclaimed
+from sluice.installations.register import Register
 from sluice.kube.client import ApiError, Kube
 from sluice.kube.resources import JOBS, POLICIES, Resource
 from sluice.online.connection import cluster
@@ -24,14 +28,28 @@ async def queues(namespace: str | None, table: str | None) -> Json:
         policies = await _policies(kube, namespace, not_seen)
         runs = any(phase_of(job) in HOLDING for job in jobs)
         pods = await driver_pods(kube, [namespace] if namespace is not None else []) if runs else {}
+        now = datetime.now(UTC)
+        found = queues_of(jobs, Policies(policies), now, table)
+        found = replace(found, unwatched=await _unwatched(kube, found.not_judged))
     if pods is None:
         not_seen.append("the drivers' pods, so that how far runs have come is up to a minute older")
     if namespace is not None:
         not_seen.append(
             f"jobs of other namespaces than {namespace}, which may be ahead of these: -A shows them"
         )
-    now = datetime.now(UTC)
-    return queues_json(queues_of(jobs, Policies(policies), now, table), pods or {}, namespace, not_seen, now)
+    return queues_json(found, pods or {}, namespace, not_seen, now)
+
+
+async def _unwatched(kube: Kube, not_judged: Collection[str]) -> tuple[str, ...]:
+    """The namespaces of these jobs that no installation has claimed; none where the claims can't be read."""
+    if not not_judged:
+        return ()
+    try:
+        return unclaimed((job.partition("/")[0] for job in not_judged), await Register(kube).claims())
+    except ApiError as error:
+        if not error.status:
+            raise
+        return ()
 
 
 async def _jobs(kube: Kube, namespace: str | None) -> list[Json]:

@@ -71,6 +71,8 @@ class Queues:
     by_uid: Mapping[str, Json]
     not_judged: tuple[str, ...]
     """Jobs of which it isn't known yet which tables they touch."""
+    unwatched: tuple[str, ...] = ()
+    """The namespaces of such jobs that no operator watches, as far as that can be seen."""
 
 
 class Policies:

@@ -1,6 +1,7 @@
 """`sluice queue`, as people read it."""
 
 from contextlib import redirect_stdout
+from dataclasses import replace
 from datetime import UTC, datetime
 from io import StringIO
 
@@ -15,8 +16,14 @@ SINCE = "2026-11-26T09:59:00Z"
 AN_HOUR = {"granted_at": "2026-11-25T10:00:00Z", "ended_at": "2026-11-25T11:00:00Z"}
 
 
-def shown(*jobs: Json, policies: tuple[Json, ...] = (), most: int | None = queue_text.MOST) -> str:
-    told = queues_json(queues_of(jobs, Policies(policies), NOW), {}, None, [], NOW)
+def shown(
+    *jobs: Json,
+    policies: tuple[Json, ...] = (),
+    most: int | None = queue_text.MOST,
+    unwatched: tuple[str, ...] = (),
+) -> str:
+    found = replace(queues_of(jobs, Policies(policies), NOW), unwatched=unwatched)
+    told = queues_json(found, {}, None, [], NOW)
     with redirect_stdout(StringIO()) as out:
         queue_text.show(told, outputs.console(), most)
     return out.getvalue()
@@ -51,6 +58,21 @@ def test_a_table_is_told_with_its_limit_its_estimates_and_who_waits_for_whom() -
         "not judged yet: etl/new\n"
         "\n"
         "Estimates (~) are the median of how long the same work took before; they promise nothing.\n"
+    )
+
+
+def test_a_job_in_a_namespace_that_no_operator_watches_is_not_said_to_be_judged_yet() -> None:
+    alone = shown(job("new"), unwatched=("etl",))
+    assert alone == (
+        "no job holds a table or waits for one\n"
+        "\n"
+        "not judged: etl/new: no operator watches namespace etl. Add it to an operator's watchNamespaces, or create the jobs in a "
+        "namespace that is watched\n"
+    )
+    beside = job("other")
+    beside["metadata"]["namespace"] = "sales"
+    assert "not judged yet: sales/other\nnot judged: etl/new: " in shown(
+        job("new"), beside, unwatched=("etl",)
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from sluice.installations.claims import Claim, Identity, claimed, first_of, overlaps
+from sluice.installations.claims import Claim, Identity, claimed, first_of, overlaps, unclaimed
 
 OWN = Claim(
     Identity("cluster", "sluice", "sluice"),
@@ -41,6 +41,21 @@ def test_of_many_namespaces_that_both_watch_the_first_are_named() -> None:
     own, other = replace(OWN, namespaces=many), replace(OTHER, namespaces=many)
     [found] = overlaps(own, {other.identity.key: other.to_json()})
     assert found.why.endswith("team-0, team-1, team-2, team-3, team-4 and 4 more")
+
+
+@pytest.mark.parametrize(
+    ("claims", "left"),
+    [
+        ([OWN, OTHER], ("gold",)),
+        ([OTHER], ("etl", "gold")),
+        ([], ("blue", "etl", "gold")),
+        ([replace(OTHER, namespaces=())], ()),
+    ],
+)
+def test_namespaces_that_no_claim_covers_are_told(claims: list[Claim], left: tuple[str, ...]) -> None:
+    data = {one.identity.key: one.to_json() for one in claims}
+    assert unclaimed(["gold", "etl", "blue", "etl"], data) == left
+    assert unclaimed(["gold"], data | {"other.sluice": "not a claim"}) == ()
 
 
 def test_of_many_claims_the_first_are_named_and_how_many_more_there_are() -> None:
