@@ -188,8 +188,12 @@ def stalled(job: JobView, reason: Reason, message: str, now: datetime) -> dict[s
 
 
 def is_as_recorded(job: JobView) -> bool:
-    """Whether the job is still understood as its status says, which is how it was when its leases were granted."""
-    return job.recorded == job.status.footprint
+    """Whether the job is still understood as its status says, which is how it was when its leases were granted. An earlier
+    version of Sluice did not say what it deletes."""
+    told = job.status.footprint
+    return job.recorded == told or told == tuple(
+        one.model_copy(update={"deletes": None}) for one in job.recorded
+    )
 
 
 def as_body(status: DeltaWriteJobStatus) -> dict[str, Any]:

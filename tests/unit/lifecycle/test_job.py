@@ -113,16 +113,16 @@ def test_what_was_concluded_is_kept_until_a_table_changes() -> None:
     assert reads(seen.jobs["uid-a"]) == "true"
 
 
-def holding(seen: World) -> Lease:
+def holding(seen: World, **spec: Any) -> Lease:
     """The job's leases are granted on what is known now."""
-    seen.job_seen(job_body("a"))
+    seen.job_seen(job_body("a", **spec))
     view = seen.jobs["uid-a"]
     attempt = Attempt(number=1, token=1, hash=view.spec_hash, application="a-1", granted_at=view.arrived_at)
     status = view.status.model_copy(
         update=vars(UnderstoodFields.of(view))
         | {"phase": Phase.RUNNING, "attempts": (attempt,), "attempt": 1}
     )
-    body: dict[str, Any] = job_body("a", version=2)
+    body: dict[str, Any] = job_body("a", version=2, **spec)
     seen.job_seen(body | {"status": status.model_dump(mode="json", by_alias=True, exclude_defaults=True)})
     return Lease("uid-a", 1, view.spec_hash, "etl/a", (ORDERS.text,))
 
@@ -133,6 +133,22 @@ def test_a_holder_touches_what_it_was_granted_for() -> None:
     holder = holder_of(lease, seen.jobs.get(lease.uid))
     assert is_as_recorded(seen.jobs["uid-a"])
     assert [table.reads_text for table in holder.footprint.tables] == ["date = DATE '2026-11-19'"]
+
+
+@pytest.mark.parametrize(("told", "is_known"), [(None, True), ("date = DATE '2026-11-20'", False)])
+def test_a_holder_of_an_earlier_version_touches_what_it_was_granted_for(
+    told: str | None, *, is_known: bool
+) -> None:
+    """It did not say what it deletes."""
+    seen, sql = world(), f"DELETE FROM delta.`{ORDERS.text}` WHERE date = DATE '2026-11-19'"
+    holding(seen, sql=sql)
+    status = seen.jobs["uid-a"].body["status"]
+    (shown,) = status["footprint"]
+    assert shown["deletes"] == shown["reads"]
+    without = {name: value for name, value in shown.items() if name != "deletes"}
+    then = without if told is None else without | {"deletes": told}
+    seen.job_seen(job_body("a", version=3, sql=sql) | {"status": status | {"footprint": [then]}})
+    assert is_as_recorded(seen.jobs["uid-a"]) == is_known
 
 
 @pytest.mark.parametrize("after", [UNPARTITIONED, ABSENT, unread("gone"), OTHERWISE])
