@@ -2,15 +2,29 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from unit.cli.folders import FACTS, ORDERS, PINNED_DELETE, UNPINNED_MERGE, job, write
+from integration.waiting import PATIENCE
+from integration.warm_drivers import submit
+from unit.cli.folders import (
+    FACTS,
+    FORKED_COMMANDS,
+    ORDERS,
+    PINNED_DELETE,
+    UNPINNED_MERGE,
+    job,
+    write,
+)
 
 ROOT = Path(__file__).parents[3]
 WORKFLOW: dict[str, Any] = yaml.safe_load((ROOT / "docs/ci/github-plan.yaml").read_text(encoding="utf-8"))
@@ -18,8 +32,29 @@ STEPS: list[dict[str, Any]] = WORKFLOW["jobs"]["plan"]["steps"]
 NEEDS_A_NETWORK = "Install"
 
 
+def serve(listener: socket.socket) -> None:
+    """Runs `sluice` for each caller of `submit`, in a forked process with the caller's streams, folder and variables."""
+    while True:
+        try:
+            caller, _ = listener.accept()
+        except OSError:  # closed: the test has ended
+            return
+        with closing(caller):
+            message, streams, _, _ = socket.recv_fds(caller, submit.LONGEST, 2)
+            asked = json.loads(message)
+            with os.fdopen(streams[0], "wb") as stdout, os.fdopen(streams[1], "wb") as stderr:
+                process = FORKED_COMMANDS.start(
+                    ["sluice", *asked["arguments"]],
+                    asked["environment"],
+                    stdout,
+                    stderr,
+                    folder=asked["folder"],
+                )
+                caller.send(str(process.wait(PATIENCE)).encode())
+
+
 @pytest.fixture
-def repository(tmp_path: Path) -> Path:
+def repository(tmp_path: Path) -> Iterator[Path]:
     folder = tmp_path / "repository"
     for name in (".git", "jobs", "tables"):
         (folder / name).mkdir(parents=True)
@@ -27,10 +62,16 @@ def repository(tmp_path: Path) -> Path:
     write(folder / "jobs", delete=job("delete", PINNED_DELETE), merge=job("merge", UNPINNED_MERGE))
     program = tmp_path / "bin" / "sluice"
     program.parent.mkdir()
-    text = f"#!{sys.executable}\nfrom sluice.cli.main import app\napp(prog_name='sluice')\n"
+    address = tmp_path / "socket"
+    text = f'#!/bin/sh\nexec "{sys.executable}" -IS "{submit.__file__}" "{address}" "" "$@"\n'
     program.write_text(text, encoding="utf-8")
     program.chmod(0o755)
-    return folder
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        listener.bind(str(address))
+        listener.listen()
+        threading.Thread(target=serve, args=[listener], daemon=True).start()
+        yield folder
+        listener.shutdown(socket.SHUT_RDWR)
 
 
 def run(repository: Path) -> list[tuple[str, int]]:
@@ -39,7 +80,6 @@ def run(repository: Path) -> list[tuple[str, int]]:
         **os.environ,
         **WORKFLOW["env"],
         "PATH": f"{repository.parent / 'bin'}:{os.environ['PATH']}",
-        "PYTHONPATH": str(ROOT / "operator"),
         "GITHUB_STEP_SUMMARY": str(repository.parent / "summary.md"),
     }
     ended: list[tuple[str, int]] = []
