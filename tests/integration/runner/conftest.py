@@ -21,6 +21,7 @@ from integration.runner.jobs import (
 from integration.runner.programs import Drivers
 from integration.warm_drivers.server import WarmDrivers
 from sluice_runner import promise
+from sluice_runner.java_classes import java_class
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -77,7 +78,7 @@ def _open_gate(request: pytest.FixtureRequest) -> Iterator[None]:
     """A driver runs one job, and stays held to what that promised; here many run in one JVM."""
     yield
     if "spark" in request.fixturenames:
-        request.getfixturevalue("spark")._jvm.dev.sluice.delta.CommitGate.open()
+        java_class(request.getfixturevalue("spark"), promise.GATE).open()
 
 
 @pytest.fixture(scope="session")

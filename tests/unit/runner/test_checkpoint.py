@@ -220,11 +220,8 @@ class Written(Files):
 
 
 def checkpoint_at(place: str, files: Files) -> Checkpoint:
-    jvm: Any = type("Jvm", (), {})()
-    jvm.org = jvm.apache = jvm.hadoop = jvm.fs = jvm
-    jvm.Path = JavasPath
     found = Checkpoint.__new__(Checkpoint)
-    found._jvm, found._location, found._path, found._conf = jvm, place, JavasPath(place), files
+    found._path_of, found._location, found._path, found._conf = JavasPath, place, JavasPath(place), files
     return found
 
 

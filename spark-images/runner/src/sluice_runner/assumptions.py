@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sluice_runner.java_classes import java_class
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -129,8 +131,7 @@ def other_versions(spark: SparkSession, assumed: Assumed) -> Iterator[str]:
         yield f"Spark is {spark.version}, and should be {assumed.spark_version}"
     if assumed.delta_version is None:
         return
-    jvm: Any = spark._jvm
-    delta: str = getattr(jvm.io.delta, "package").VERSION()  # noqa: B009 - a word of Java's
+    delta: str = java_class(spark, "io.delta.package").VERSION()
     if _minor(delta) != _minor(assumed.delta_version):
         yield f"Delta is {delta}, and should be {assumed.delta_version}"
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sluice_runner import tables, targets, write
 from sluice_runner.assumptions import NotAsJudgedError
@@ -26,6 +26,7 @@ from sluice_runner.commits import Commit
 from sluice_runner.executing import Context, Outcome, Prepared, failure_of, step
 from sluice_runner.failures import Failure
 from sluice_runner.fencing import APP_ID, TXN_VERSION, Unfenced
+from sluice_runner.java_classes import java_class
 from sluice_runner.judged import Judged
 from sluice_runner.leads import Looks
 from sluice_runner.mentions import mentioned
@@ -236,7 +237,7 @@ class _Rooms:
         )
 
     def _put(self, work: Write, batch: DataFrame) -> None:
-        empty_commits: Any = self._spark._jvm.dev.sluice.delta.EmptyCommits  # type: ignore[union-attr]
+        empty_commits = java_class(self._spark, "dev.sluice.delta.EmptyCommits")
         empty_commits.refuse(self.finds_out_at_the_commit)
         try:
             write.put(self._spark, work, lambda: batch)

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
-
-from py4j.java_gateway import JavaClass
+from typing import TYPE_CHECKING, NoReturn
 
 from sluice_runner import tables
 from sluice_runner.assumptions import NotAsJudgedError
 from sluice_runner.catalogs import BOUND, SETTING, Catalogs, Name, lower
+from sluice_runner.java_classes import has_class, java_class
 from sluice_runner.leads import Leads
 from sluice_runner.locations import is_same
 from sluice_runner.plan import BoundName
@@ -25,6 +24,7 @@ from sluice_runner.targets import CREATES_A_TABLE, LIKE, WRITE, RefusedStatement
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_BOUND_NAMES = "dev.sluice.delta.BoundNames"
 _CLONES = "CloneTableStatement"
 _VIEW = "VIEW"
 _TO_FORGET = (
@@ -166,15 +166,13 @@ class Bound:
             raise RefusedStatementError(f"the clone would not make {what}, there: write delta.`{path}`")
 
     def _bind(self, catalogs: Iterable[str]) -> None:
-        jvm: Any = self._spark._jvm
-        bound = jvm.dev.sluice.delta.BoundNames
-        if not isinstance(bound, JavaClass):
+        if not has_class(self._spark, _BOUND_NAMES):
             raise NotAsJudgedError(
-                "nothing was run, because the image has no dev.sluice.delta.BoundNames, by which a driver knows the names that "
+                f"nothing was run, because the image has no {_BOUND_NAMES}, by which a driver knows the names that "
                 "policies bind: use an image of the operator's version, with sluice-logstore.jar among Spark's jars"
             )
         for full, path in self._ours.items():
-            bound.bind(".".join(full), path)
+            java_class(self._spark, _BOUND_NAMES).bind(".".join(full), path)
         for catalog in sorted(catalogs):
             self._spark.conf.set(SETTING + catalog, BOUND)
             found = self._catalogs.manager.catalog(catalog).getClass().getName()

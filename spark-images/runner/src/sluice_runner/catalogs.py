@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from sluice_runner.java_classes import PATH, java_class
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -76,17 +78,17 @@ class Catalogs:
         """Where the catalog makes a table for which no place is given; None if that isn't known."""
         if len(full) != _PARTS or full[0] != SPARKS_OWN or self._configured[SPARKS_OWN] not in _OF_DELTA:
             return None
-        jvm: Any = self._spark._jvm
         sparks: Any = self._spark._jsparkSession.sessionState().catalog()
         _, schema, table = full
         if not sparks.databaseExists(schema):
             return None
-        name = jvm.org.apache.spark.sql.catalyst.TableIdentifier(table, jvm.scala.Option.apply(schema))
-        return str(jvm.org.apache.hadoop.fs.Path(sparks.defaultTablePath(name)).toString())
+        in_schema = java_class(self._spark, "scala.Option").apply(schema)
+        name = java_class(self._spark, "org.apache.spark.sql.catalyst.TableIdentifier")(table, in_schema)
+        return str(java_class(self._spark, PATH)(sparks.defaultTablePath(name)).toString())
 
     def qualified(self, location: str) -> str:
         """The location in Hadoop's spelling, with the scheme that it has where it is written without."""
-        path = self._spark._jvm.org.apache.hadoop.fs.Path(location)  # type: ignore[union-attr]
+        path = java_class(self._spark, PATH)(location)
         files = path.getFileSystem(self._spark._jsparkSession.sessionState().newHadoopConf())
         return str(files.makeQualified(path).toString())
 

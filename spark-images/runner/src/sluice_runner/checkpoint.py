@@ -17,6 +17,7 @@ from py4j.protocol import Py4JJavaError
 from sluice_runner import tables
 from sluice_runner.catalogs import Name
 from sluice_runner.chains import chain_of
+from sluice_runner.java_classes import PATH, java_class
 from sluice_runner.locations import is_same
 from sluice_runner.plan import Job, Stream
 from sluice_runner.tables import Table, UnreachableStorageError
@@ -144,10 +145,9 @@ class Checkpoint:
     """The folder of a stream's checkpoint, by Hadoop's file systems, as Spark itself reaches it."""
 
     def __init__(self, spark: SparkSession, location: str) -> None:
-        jvm: Any = spark._jvm
-        self._jvm = jvm
+        self._path_of = java_class(spark, PATH)
         self._location = location
-        self._path = jvm.org.apache.hadoop.fs.Path(location)
+        self._path = self._path_of(location)
         self._conf: Any = spark._jsparkSession.sessionState().newHadoopConf()
 
     def refuse(self, stream_is: Owner) -> None:
@@ -268,7 +268,7 @@ class Checkpoint:
             stream.close()
 
     def _child(self, name: str, folder: Any = None) -> Any:
-        return self._jvm.org.apache.hadoop.fs.Path(self._path if folder is None else folder, name)
+        return self._path_of(self._path if folder is None else folder, name)
 
 
 def is_refusal(error: Py4JJavaError) -> bool:

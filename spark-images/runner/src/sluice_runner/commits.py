@@ -11,15 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from py4j.java_gateway import JavaPackage
-
 from sluice_runner import tables
+from sluice_runner.java_classes import has_class, java_class
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ABSENT = -1
 """The version of a table that does not exist."""
+
+_COMMIT_INFOS = "dev.sluice.delta.CommitInfos"
 
 _FEW = 20
 """Commits that are read one after another."""
@@ -96,11 +97,10 @@ def _between(spark: SparkSession, location: str, floor: int, newest: int) -> lis
 def _few(spark: SparkSession, location: str, versions: Sequence[int]) -> list[Commit] | None:
     """None if one isn't a file of its version's name: a coordinator of commits may keep it elsewhere for a while. So it is where
     an application's own image doesn't have our jar."""
-    infos: Any = spark._jvm.dev.sluice.delta.CommitInfos  # type: ignore[union-attr]
-    if isinstance(infos, JavaPackage):
+    if not has_class(spark, _COMMIT_INFOS):
         return None
     conf: Any = spark._jsparkSession.sessionState().newHadoopConf()
-    found = infos.of([_file(location, version) for version in versions], conf)
+    found = java_class(spark, _COMMIT_INFOS).of([_file(location, version) for version in versions], conf)
     if found is None:
         return None
     return [

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from py4j.java_gateway import JavaPackage
-
 from sluice_runner import commits, tables, write
 from sluice_runner.commits import Commit
 from sluice_runner.failures import Failure, classify
-from sluice_runner.judged import Judged
+from sluice_runner.java_classes import has_class
+from sluice_runner.judged import STRAYED, Judged
 from sluice_runner.partitions import Conditions
 from sluice_runner.plan import Plan
 from sluice_runner.result import StatementResult
@@ -57,7 +56,7 @@ class Declared:
             declared += plan.run.tables
         self.names = tuple(dict.fromkeys(write.table_name(target) for target in declared))
         self._judged = Judged(spark, plan.touched, Conditions(spark))
-        self._can_look = not isinstance(spark._jvm.dev.sluice.delta.Strayed, JavaPackage)  # type: ignore[union-attr]
+        self._can_look = has_class(spark, STRAYED)
         self._can_read = has_delta_sql(spark)
         if not self._can_read:
             missing(_NO_SQL)

@@ -12,6 +12,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from sluice_runner.failures import Terminated
+from sluice_runner.java_classes import java_class
 from sluice_runner.result import Result, encode
 
 if TYPE_CHECKING:
@@ -50,9 +51,9 @@ def take_over_from_jvm(spark: SparkSession) -> None:
 
     start_callback_server: Any = ensure_callback_server_started
     start_callback_server(spark.sparkContext._gateway)
-    signals: Any = spark._jvm.sun.misc  # type: ignore[union-attr]
+    java_signal = java_class(spark, "sun.misc.Signal")
     try:
-        signals.Signal.handle(signals.Signal("TERM"), _HandedOn())
+        java_signal.handle(java_signal("TERM"), _HandedOn())
     except IllegalArgumentException as error:
         sys.stderr.write(
             f"sluice: once the driver is ended, its batch is broken off at once, and run again by the next attempt "

@@ -11,8 +11,9 @@ import re
 import sys
 import threading
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
+from sluice_runner.java_classes import java_class
 from sluice_runner.masking import STARS, Mask
 from sluice_runner.plan import Plan
 
@@ -90,21 +91,21 @@ def hide_from_log(mask: Mask) -> None:
         return
     from pyspark import SparkContext  # noqa: PLC0415
 
-    jvm: Any = SparkContext._jvm
-    classes = jvm.java.lang.Class
-    context = jvm.org.apache.logging.log4j.LogManager.getContext(False)
+    context = java_class(SparkContext, "org.apache.logging.log4j.LogManager").getContext(False)
     if not context.getClass().getName().startswith(_CORE):
         sys.stderr.write(
             f"sluice: Spark logs by {context.getClass().getName()}, not by Log4j 2: secrets are not left out of its log. "
             "Use an image that logs by Log4j 2, as Spark's own images do\n"
         )
         return
-    core = jvm.org.apache.logging.log4j.core
-    leaves_out = core.pattern.RegexReplacement.createRegexReplacement(
-        jvm.java.util.regex.Pattern.compile(mask.pattern), STARS
-    )
+    pattern = java_class(SparkContext, "java.util.regex.Pattern").compile(mask.pattern)
+    replacement = java_class(SparkContext, f"{_CORE}.pattern.RegexReplacement")
+    leaves_out = replacement.createRegexReplacement(pattern, STARS)
+    of_pattern = java_class(SparkContext, f"{_CORE}.layout.PatternLayout")
+    utf_8 = java_class(SparkContext, "java.nio.charset.StandardCharsets").UTF_8
     configuration = context.getConfiguration()
-    field = classes.forName(f"{_CORE}.appender.AbstractAppender").getDeclaredField("layout")
+    appenders = java_class(SparkContext, "java.lang.Class").forName(f"{_CORE}.appender.AbstractAppender")
+    field = appenders.getDeclaredField("layout")
     field.setAccessible(True)
     for appender in configuration.getAppenders().values():
         before = appender.getLayout()
@@ -112,10 +113,10 @@ def hide_from_log(mask: Mask) -> None:
             continue
         is_pattern = before.getClass().getName() == f"{_CORE}.layout.PatternLayout"
         layout = (
-            core.layout.PatternLayout.newBuilder()
+            of_pattern.newBuilder()
             .withConfiguration(configuration)
             .withPattern(before.getConversionPattern() if is_pattern else _PLAIN)
-            .withCharset(before.getCharset() if is_pattern else jvm.java.nio.charset.StandardCharsets.UTF_8)
+            .withCharset(before.getCharset() if is_pattern else utf_8)
             .withRegexReplacement(leaves_out)
             .build()
         )

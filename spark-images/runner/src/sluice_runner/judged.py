@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from sluice_runner import tables, write
 from sluice_runner.commits import Commit, file_of
+from sluice_runner.java_classes import java_class
 from sluice_runner.partitions import Conditions
 from sluice_runner.plan import Touched
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+STRAYED = "dev.sluice.delta.Strayed"
 _MOST_TOLD = 3
 
 
@@ -59,7 +61,7 @@ class Judged:
         found = tables.find_for_sure(self._spark, tables.path_name(commit.table))
         if len(found) != 1:
             raise GoneError(f"after {version} there is no such Delta table any more")
-        strayed: Any = self._spark._jvm.dev.sluice.delta.Strayed  # type: ignore[union-attr]
+        strayed = java_class(self._spark, STRAYED)
         conf: Any = self._spark._jsparkSession.sessionState().newHadoopConf()
         conditions = [
             None if text is None else self._conditions.on(found[0], [text]) for text in (adds, removes)

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from sluice_runner.java_classes import java_class
 from sluice_runner.tables import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _PHYSICAL_NAME = "delta.columnMapping.physicalName"
+_EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions"
 
 
 class UncheckableError(Exception):
@@ -48,15 +50,12 @@ class _OfFields:
         self._fields = fields
 
     def all_of(self, texts: Sequence[str]) -> Any:
-        jvm: Any = self._spark._jvm
         try:
-            return jvm.dev.sluice.delta.PartitionCondition(
+            return java_class(self._spark, "dev.sluice.delta.PartitionCondition")(
                 " and ".join(texts),
-                self._array(jvm.java.lang.String, [field["name"] for field in self._fields]),
-                self._array(jvm.java.lang.String, [_name_in_log(field) for field in self._fields]),
-                self._array(
-                    jvm.org.apache.spark.sql.catalyst.expressions.Expression, self._expressions(texts)
-                ),
+                self._array("java.lang.String", [field["name"] for field in self._fields]),
+                self._array("java.lang.String", [_name_in_log(field) for field in self._fields]),
+                self._array(f"{_EXPRESSIONS}.Expression", self._expressions(texts)),
             )
         except (PySparkException, Py4JError) as error:
             raise self._uncheckable(str(error).strip().splitlines()[0]) from error
@@ -67,9 +66,9 @@ class _OfFields:
             f"it must be a condition on the table's partition columns ({columns}) alone, without subqueries and chance: {why}"
         )
 
-    def _array(self, of: Any, items: Sequence[Any]) -> Any:
+    def _array(self, of: str, items: Sequence[Any]) -> Any:
         gateway: Any = self._spark._sc._gateway
-        found = gateway.new_array(of, len(items))
+        found = gateway.new_array(java_class(self._spark, of), len(items))
         for index, item in enumerate(items):
             found[index] = item
         return found
@@ -106,15 +105,14 @@ class _OfFields:
                 yield plan.condition()
             yield from self._filters(plan.child())
         elif kind == "LocalRelation" and plan.data().isEmpty():
-            literal: Any = self._spark._jvm.org.apache.spark.sql.catalyst.expressions.Literal  # type: ignore[union-attr]
-            yield literal.FalseLiteral()
+            yield java_class(self._spark, f"{_EXPRESSIONS}.Literal").FalseLiteral()
         elif kind != "LogicalRDD":
             raise self._uncheckable(f"Spark would run {kind} for it")
 
     def _bound(self, expression: Any, output: Any) -> Any:
-        expressions: Any = self._spark._jvm.org.apache.spark.sql.catalyst.expressions  # type: ignore[union-attr]
-        attributes = getattr(expressions, "package$AttributeSeq")(output)
-        return expressions.BindReferences.bindReference(expression, attributes, False)
+        attributes = java_class(self._spark, f"{_EXPRESSIONS}.package$AttributeSeq")(output)
+        references = java_class(self._spark, f"{_EXPRESSIONS}.BindReferences")
+        return references.bindReference(expression, attributes, False)
 
 
 def _name_in_log(field: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sluice_runner import tables
 from sluice_runner.commits import Commit, file_of
+from sluice_runner.java_classes import java_class
 from sluice_runner.partitions import Conditions, UncheckableError
 from sluice_runner.repeatable import WRITES_ONE_TABLE
 from sluice_runner.tables import Table
@@ -20,6 +21,7 @@ from sluice_runner.targets import Statement
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+GATE = "dev.sluice.delta.CommitGate"
 _GATED = "dev.sluice.delta.GatedLogStore"
 _OF_ALL = "spark.delta.logStore.class"
 _OF_SCHEME = re.compile(r"spark\.delta\.logStore\.([^.]+)\.impl")
@@ -67,7 +69,7 @@ class Gate:
         running is held to it, too."""
         if not self._promised:
             return
-        gate: Any = self._spark._jvm.dev.sluice.delta.CommitGate  # type: ignore[union-attr]
+        gate = java_class(self._spark, GATE)
         if statement.has_options:
             raise UncheckedPromiseError(
                 "nothing was run, because the statement has options of its own, which may change what its commit says of the rows, "
@@ -86,7 +88,7 @@ class Gate:
         """Raises if a commit has found another way into the log than through the gate."""
         if not self._promised:
             return
-        gate: Any = self._spark._jvm.dev.sluice.delta.CommitGate  # type: ignore[union-attr]
+        gate = java_class(self._spark, GATE)
         missed = [commit for commit in own if not gate.hasPassed(file_of(commit))]
         if missed:
             raise UncheckedPromiseError(

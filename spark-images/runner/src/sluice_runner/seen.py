@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sluice_runner import hiding, tables
 from sluice_runner.assumptions import OF_SQL
+from sluice_runner.java_classes import java_class
 from sluice_runner.masking import STARS, secret_by_name
 from sluice_runner.report import Seen
 from sluice_runner.result import StatementResult
@@ -79,11 +80,10 @@ def settings_that_matter(configured: Mapping[str, str]) -> dict[str, str]:
 
 
 def _versions(spark: SparkSession) -> Iterator[tuple[str, str]]:
-    jvm: Any = spark._jvm
     yield "spark", spark.version
-    yield "delta", getattr(jvm.io.delta, "package").VERSION()  # noqa: B009 - a word of Java's
-    yield "scala", jvm.scala.util.Properties.versionNumberString()
-    yield "java", jvm.java.lang.System.getProperty("java.version")
+    yield "delta", java_class(spark, "io.delta.package").VERSION()
+    yield "scala", java_class(spark, "scala.util.Properties").versionNumberString()
+    yield "java", java_class(spark, "java.lang.System").getProperty("java.version")
 
 
 def _facts(spark: SparkSession, location: str) -> dict[str, Any]:

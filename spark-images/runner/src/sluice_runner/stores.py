@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sluice_runner.assumptions import NotAsJudgedError
+from sluice_runner.java_classes import java_class
 from sluice_runner.repeatable import WRITES_ONE_TABLE
 from sluice_runner.targets import Statement
 
@@ -25,12 +26,11 @@ def refuse_unsafe(
     """`conf`: what the driver was started with. Tables that a statement may only read are not written to, even for a try."""
     if statement.command not in WRITES_ONE_TABLE:
         return
-    jvm: Any = spark._jvm
     for location in locations:
         _refuse_another_spelling(conf, location)
         if commits_conditionally(conf, location):
             hadoop: Any = spark._jsparkSession.sessionState().newHadoopConf()
-            jvm.dev.sluice.delta.S3ConditionalLogStore.refuseUnsafe(location, hadoop)
+            java_class(spark, _CONDITIONAL).refuseUnsafe(location, hadoop)
 
 
 def _refuse_another_spelling(conf: Mapping[str, str], location: str) -> None:

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException
+
+from sluice_runner.java_classes import PATH, instance_check, java_class
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -156,10 +157,10 @@ def refuse_foreign_folder(spark: SparkSession, name: Sequence[str]) -> None:
 
 
 def _refuse_foreign_folder(spark: SparkSession, name: Sequence[str]) -> None:
-    jvm: Any = spark._jvm
-    path = jvm.org.apache.hadoop.fs.Path(name[1])
+    path_of = java_class(spark, PATH)
+    path = path_of(name[1])
     files = path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
-    if not files.exists(path) or files.exists(jvm.org.apache.hadoop.fs.Path(path, "_delta_log")):
+    if not files.exists(path) or files.exists(path_of(path, "_delta_log")):
         return
     if files.getFileStatus(path).isFile():
         raise NotADeltaTableError(f"{name[1]} is a file, not a Delta table: name the table's folder")
@@ -175,7 +176,7 @@ def _table(spark: SparkSession, leaf: Any) -> Table | None:
     if leaf.getClass().getSimpleName() != "LogicalRelation":
         return None
     relation = leaf.relation()
-    if not is_instance_of(spark._sc._gateway, relation, _FILES_RELATION):
+    if not instance_check(spark)(_FILES_RELATION, relation):
         return None
     index = relation.location()
     if not index.getClass().getName().startswith(_DELTA_PACKAGE):

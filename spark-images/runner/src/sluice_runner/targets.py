@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from py4j.java_gateway import is_instance_of
 from pyspark.errors import ParseException
+
+from sluice_runner.java_classes import instance_check
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -210,7 +211,7 @@ def simple_name(node: Any) -> str:
 
 class _Names:
     def __init__(self, spark: SparkSession) -> None:
-        self._gateway: Any = spark._sc._gateway
+        self._is = instance_check(spark)
         self.writes = 0
         self.has_options = False
 
@@ -240,19 +241,15 @@ class _Names:
     def _of_part(self, part: Any) -> Iterator[tuple[str, ...]]:
         if not hasattr(part, "getClass"):
             return
-        if self._is(part, _PLAN):
+        if self._is(_PLAN, part):
             yield from self.of(part)
-        elif self._is(part, _TIME_TRAVEL):
+        elif self._is(_TIME_TRAVEL, part):
             yield from self.of(part.relation())
-        elif self._is(part, _TABLE_IDENTIFIER):
+        elif self._is(_TABLE_IDENTIFIER, part):
             yield _strings(part.nameParts())
-        elif self._is(part, _SEQUENCE):
+        elif self._is(_SEQUENCE, part):
             for index in range(part.length()):
                 yield from self._of_part(part.apply(index))
-
-    def _is(self, part: Any, java_class: str) -> bool:
-        found: bool = is_instance_of(self._gateway, part, java_class)
-        return found
 
 
 def _has_options(relation: Any) -> bool:
