@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import select
 import socket
 import ssl
 import threading
@@ -61,16 +62,22 @@ class _Open:
     def __del__(self) -> None:
         self.connection.close()
 
+    def is_closed(self) -> bool:
+        """Whether the server has closed it: nothing else would be there to be read between two requests."""
+        poll = select.poll()
+        poll.register(self.connection.sock, select.POLLIN)
+        return bool(poll.poll(0))
+
 
 class _Kept(threading.local):
-    """A thread's connection for what it reads: to open one costs the API server three times as much as to answer."""
+    """A thread's connection: to open one costs the API server three times as much as to answer."""
 
     open: _Open | None = None
 
 
 @dataclass(frozen=True)
 class Server:
-    """Requests. Reads share a connection, and find a server that was started anew; each change has a connection of its own."""
+    """Requests, which share a connection, and find a server that was started anew."""
 
     connect: Connect
     token: str | None = None
@@ -117,25 +124,20 @@ class Server:
         return found
 
     def _ask(self, method: str, path: str, body: object, content: str) -> tuple[int, str]:
-        if method == "GET":
-            return self._read(path, content)
-        with closing(self.connect()) as connection:
-            response = self._send(connection, method, path, body, content)
-            return response.status, response.read().decode("utf-8")
-
-    def _read(self, path: str, content: str) -> tuple[int, str]:
         kept, self._kept.open = self._kept.open, None
-        if kept is not None:
+        if kept is not None and not kept.is_closed():
             try:
-                return self._read_on(kept, path, content)
+                return self._ask_on(kept, method, path, body, content)
             except TimeoutError:
                 raise
             except (http.client.HTTPException, OSError):
-                pass  # the server has closed it since
-        return self._read_on(_Open(self.connect()), path, content)
+                # The server has closed it since: a read is asked again, a change may have been made.
+                if method != "GET":
+                    raise
+        return self._ask_on(_Open(self.connect()), method, path, body, content)
 
-    def _read_on(self, kept: _Open, path: str, content: str) -> tuple[int, str]:
-        response = self._send(kept.connection, "GET", path, None, content)
+    def _ask_on(self, kept: _Open, method: str, path: str, body: object, content: str) -> tuple[int, str]:
+        response = self._send(kept.connection, method, path, body, content)
         answer = response.status, response.read().decode("utf-8")
         self._kept.open = None if response.will_close else kept
         return answer
