@@ -3,7 +3,6 @@
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 from kubernetes import client
@@ -67,21 +66,20 @@ class Store:
         self._kept = kept
 
     def keep(self) -> None:
-        self._while_stopped(lambda: shutil.copytree(self._data, self._kept))
+        """Copies it between two writes: what a crash would leave there, from which it starts."""
+        self._stack.etcd.freeze()
+        try:
+            shutil.copytree(self._data, self._kept)
+        finally:
+            self._stack.etcd.thaw()
 
     def put_back(self) -> None:
-        def back() -> None:
-            shutil.rmtree(self._data)
-            shutil.copytree(self._kept, self._data)
-
-        self._while_stopped(back)
-
-    def _while_stopped(self, change: Any) -> None:
         stack = self._stack
         stack.controller_manager.kill()
         stack.apiserver.kill()
         stack.etcd.stop()
-        change()
+        shutil.rmtree(self._data)
+        shutil.copytree(self._kept, self._data)
         for service in (stack.etcd, stack.apiserver, stack.controller_manager):
             service.start()
 
