@@ -4,11 +4,11 @@ Every order of events can be made so, also those that real components show once 
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from kubernetes import client
 from redis import Redis
@@ -18,8 +18,6 @@ from integration.objects import Objects
 from integration.waiting import PATIENCE, eventually
 from sluice.api import names
 from sluice.api.base import Json
-
-Seen = TypeVar("Seen")
 
 SPARK = ("sparkoperator.k8s.io", "v1beta2")
 
@@ -66,10 +64,9 @@ class Played:
         return str(_body(created)["metadata"]["uid"])
 
     def policy(self, name: str) -> Json:
-        found = self._custom.get_namespaced_custom_object(
-            names.GROUP, names.VERSION, self.namespace, names.POLICY_PLURAL, name
-        )
-        return _body(found)
+        found = self.objects.get("deltatablepolicy", name)
+        assert found is not None, f"policy {name} is gone"
+        return found
 
     def policy_is(self, name: str, reason: str) -> Json:
         """The policy once its status has this reason, for its spec of now."""
@@ -114,19 +111,10 @@ class Played:
         )
 
     def job(self, name: str) -> Json | None:
-        return _if_there(
-            lambda: _body(
-                self._custom.get_namespaced_custom_object(
-                    names.GROUP, names.VERSION, self.namespace, names.JOB_PLURAL, name
-                )
-            )
-        )
+        return self.objects.get("deltawritejob", name)
 
     def jobs(self) -> list[Json]:
-        listed = self._custom.list_namespaced_custom_object(
-            names.GROUP, names.VERSION, self.namespace, names.JOB_PLURAL
-        )
-        return list(_body(listed)["items"])
+        return self.objects.every("deltawritejob")
 
     def status(self, name: str) -> Json:
         return (self.job(name) or {}).get("status") or {}
@@ -149,10 +137,8 @@ class Played:
 
     def messages_of(self, name: str, reason: str) -> list[str]:
         """What Events of this reason say."""
-        events = self._core.list_namespaced_event(
-            self.namespace, field_selector=f"involvedObject.name={name},reason={reason}"
-        )
-        return [event.message or "" for event in events.items]
+        events = self.objects.every("event", fieldSelector=f"involvedObject.name={name},reason={reason}")
+        return [event.get("message", "") for event in events]
 
     def events_of_policy(self, name: str) -> list[str]:
         return self._events_about(names.POLICY_KIND, name)
@@ -161,10 +147,8 @@ class Played:
         return self._events_about("Lease", "sluice-leader")
 
     def _events_about(self, kind: str, name: str) -> list[str]:
-        events = self._core.list_namespaced_event(
-            self.namespace, field_selector=f"involvedObject.name={name},involvedObject.kind={kind}"
-        )
-        return [event.reason or "" for event in events.items]
+        about = f"involvedObject.name={name},involvedObject.kind={kind}"
+        return [event.get("reason", "") for event in self.objects.every("event", fieldSelector=about)]
 
     def holders(self) -> set[str]:
         """Who holds leases, by Redis: uid/attempt."""
@@ -181,9 +165,9 @@ class Played:
 
     def leader_lease(self) -> Json:
         """The Lease object of the operator whose namespace this is."""
-        leases = client.CoordinationV1Api(self.api)
-        lease = leases.read_namespaced_lease("sluice-leader", self.namespace)
-        return self._as_sent(lease)
+        lease = self.objects.get("lease", "sluice-leader")
+        assert lease is not None, "no operator has led in this namespace"
+        return lease
 
     def operator_condition(self, type_: str) -> Json:
         """Returns the condition as the operator tells it; empty if it doesn't."""
@@ -202,18 +186,13 @@ class Played:
     # The Spark operator's side
 
     def applications(self) -> list[Json]:
-        listed = self._custom.list_namespaced_custom_object(*SPARK, self.namespace, "sparkapplications")
-        return list(_body(listed)["items"])
+        return self.objects.every("sparkapplication")
 
     def applications_of(self, uid: str) -> list[Json]:
         return [app for app in self.applications() if app["metadata"]["labels"][names.LABEL_JOB_UID] == uid]
 
     def application(self, name: str) -> Json | None:
-        return _if_there(
-            lambda: _body(
-                self._custom.get_namespaced_custom_object(*SPARK, self.namespace, "sparkapplications", name)
-            )
-        )
+        return self.objects.get("sparkapplication", name)
 
     def apply_application(self, body: Json) -> None:
         """Somebody's own."""
@@ -281,14 +260,10 @@ class Played:
     # The kubelet's side
 
     def pod(self, name: str) -> Json | None:
-        pod = _if_there(lambda: self._core.read_namespaced_pod(name, self.namespace))
-        return None if pod is None else self._as_sent(pod)
+        return self.objects.get("pod", name)
 
     def pods(self) -> list[Json]:
-        return [self._as_sent(pod) for pod in self._core.list_namespaced_pod(self.namespace).items]
-
-    def _as_sent(self, read: client.V1Lease | client.V1Pod) -> Json:
-        return _body(self.api.sanitize_for_serialization(read))  # type: ignore[no-untyped-call]  # the library gives it no types
+        return self.objects.every("pod")
 
     def patch_pod_status(self, name: str, status: Json) -> None:
         self._core.patch_namespaced_pod_status(name, self.namespace, {"status": status})
@@ -566,15 +541,6 @@ def driver_pod(application: Json) -> Json:
 def _body(answer: object) -> Json:
     assert isinstance(answer, dict), answer
     return answer
-
-
-def _if_there(read: Callable[[], Seen]) -> Seen | None:
-    try:
-        return read()
-    except client.ApiException as error:
-        if error.status != 404:
-            raise
-        return None
 
 
 def now() -> str:
