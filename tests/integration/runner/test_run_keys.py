@@ -11,7 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from integration.runner.freezing import Freeze, wait_for
-from integration.runner.jobs import Document, at, place, plan, run_here, sql, statements
+from integration.runner.jobs import Document, at, location, place, plan, run_here, sql, statements
+from sluice_runner.commits import txn_versions as txn_versions_since
 
 TOKEN = 1 << 32
 _SINCE_4 = pytest.mark.skipif(
@@ -237,6 +238,14 @@ def test_runs_that_share_a_slot_need_no_closing_commit(spark: SparkSession, tabl
         (TOKEN + 4) << 12,
         (TOKEN + 4) << 12 | 1,
     ]
+    newest = commits(table) - 1
+    for floor in range(newest + 1):
+        found = txn_versions_since(spark, location(table), "sluice/slot/0", floor, newest)
+        assert found == txn_versions(table)[max(0, floor - 1) :]
+    assert txn_versions_since(spark, location(table), "sluice/slot/1", 0, newest) == []
+    assert txn_versions_since(spark, location(table), "sluice/slot/0", newest, newest + 1) is None, (
+        "a commit that is no file"
+    )
 
 
 def test_a_table_that_is_not_there_yet_is_created_once(spark: SparkSession, tmp_path: Path) -> None:

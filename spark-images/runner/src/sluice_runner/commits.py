@@ -21,6 +21,7 @@ ABSENT = -1
 """The version of a table that does not exist."""
 
 _COMMIT_INFOS = "dev.sluice.delta.CommitInfos"
+_TRANSACTIONS = "dev.sluice.delta.Transactions"
 
 _FEW = 20
 """Commits that are read one after another."""
@@ -106,6 +107,18 @@ def _few(spark: SparkSession, location: str, versions: Sequence[int]) -> list[Co
     return [
         _commit(location, version, json.loads(info)) for version, info in zip(versions, found, strict=True)
     ]
+
+
+def txn_versions(
+    spark: SparkSession, location: str, app_id: str, floor: int, newest: int
+) -> Sequence[int] | None:
+    """The txn versions that the commits after `floor` have set for an appId, oldest first; None if they are many, or as `_few`."""
+    if not 0 <= newest - floor <= _FEW or not has_class(spark, _TRANSACTIONS):
+        return None
+    conf: Any = spark._jsparkSession.sessionState().newHadoopConf()
+    files = [_file(location, version) for version in range(floor + 1, newest + 1)]
+    found: Any = java_class(spark, _TRANSACTIONS).of(files, app_id, conf)
+    return None if found is None else list(found)
 
 
 def _commit(location: str, version: int, info: Mapping[str, Any]) -> Commit:

@@ -89,6 +89,8 @@ class Fencing(Unfenced):
         self._names = tuple(dict.fromkeys(write.table_name(target) for target in run.tables))
         self._bound: dict[tuple[str, ...], frozenset[str]] = {}
         """Where each name leads, once it has led anywhere."""
+        self._known: dict[tuple[str, str], tuple[int, int | None]] = {}
+        """By a table's location and id: a version of it, and the run's highest txn version then."""
         self._has_begun = False
 
     def begin(self, last_statement: int) -> Done:
@@ -141,7 +143,7 @@ class Fencing(Unfenced):
         """Raises Superseded if a later attempt has fenced one of these tables, or ended the run."""
         for name in names:
             for table in tables.find(self._spark, name):
-                self._refuse_to_go_on(table, table.txn_version(self._run.app_id))
+                self._refuse_to_go_on(table, self._highest_since_then(table))
 
     def close(self) -> None:
         """Ends the run for good. It is above every fence, and lands also if one comes between look and append: whoever
@@ -162,7 +164,7 @@ class Fencing(Unfenced):
         tried = 0
         while True:
             seen = self._at(table.location)
-            highest = seen.txn_version(self._run.app_id)
+            highest = self._highest(seen)
             if highest is not None and txn.is_closing(highest):
                 return
             self._refuse_to_go_on(seen, highest)
@@ -175,6 +177,9 @@ class Fencing(Unfenced):
                 if classify(error).java_class not in CONFLICTS or tried == _TRIES:
                     raise
                 time.sleep(_PAUSE_SECONDS)
+            else:
+                if txn.is_closing(number):  # nothing is above it but another closing
+                    return
 
     def _append_nothing(self, table: Table, number: int, text: str) -> None:
         rows = self._spark.createDataFrame([], _columns(table))
@@ -202,13 +207,13 @@ class Fencing(Unfenced):
         never used before, unless another driver has been started for the same attempt."""
         if self._run.closes or self._plan.attempt > 1:
             return True
-        highest = [table.txn_version(self._run.app_id) for table in found]
+        highest = [self._highest(table) for table in found]
         return any(number is not None and self._is_of_run(number) for number in highest)
 
     def _history(self, table: Table) -> TableHistory:
         read = list(commits.history(self._spark, table.location, _PAGE))
         oldest = min(commit.version for commit in read)
-        return TableHistory(table.location, table.txn_version(self._run.app_id), oldest, read)
+        return TableHistory(table.location, self._highest(table), oldest, read)
 
     def _tables(self) -> list[Table]:
         """The run's tables that exist: an append to one that doesn't would create it."""
@@ -237,7 +242,7 @@ class Fencing(Unfenced):
         """A table that wasn't there when the run began is this attempt's own, or one's that nobody has fenced."""
         if not self._has_begun:
             return
-        highest = table.txn_version(self._run.app_id)
+        highest = self._highest(table)
         if highest is None or not self._is_of_run(highest) or txn.token(highest) == self._plan.token:
             return
         raise HistoryLost(
@@ -253,6 +258,25 @@ class Fencing(Unfenced):
                 f"run {self._plan.run_key} could take effect twice: unset that property of the table, or run this without a run "
                 "key and without retry"
             )
+
+    def _highest(self, table: Table) -> int | None:
+        """As Delta knows it, which computes the table's whole state for that. It does so before each write of a run, too."""
+        found = table.txn_version(self._run.app_id)
+        self._known[table.location, table.id()] = (table.version, found)
+        return found
+
+    def _highest_since_then(self, table: Table) -> int | None:
+        """By what has been committed since Delta was asked last, if that can be read."""
+        key = (table.location, table.id())
+        if key not in self._known:
+            return self._highest(table)
+        version, highest = self._known[key]
+        newer = commits.txn_versions(self._spark, table.location, self._run.app_id, version, table.version)
+        if newer is None:
+            return self._highest(table)
+        highest = newer[-1] if newer else highest
+        self._known[key] = (table.version, highest)
+        return highest
 
     def _is_of_run(self, txn_version: int) -> bool:
         return self._run.closes or txn.token(txn_version) >= self._run.first_token
