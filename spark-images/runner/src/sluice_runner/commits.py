@@ -52,6 +52,10 @@ _METRICS = frozenset(
 )
 
 
+class TakenAwayError(Exception):
+    """A table was removed, or made anew, while a statement wrote it."""
+
+
 @dataclass(frozen=True)
 class Commit:
     table: str
@@ -77,9 +81,27 @@ def versions(spark: SparkSession, names: Sequence[Sequence[str]]) -> dict[str, i
     return {table.location: table.version for name in names for table in tables.find(spark, name)}
 
 
-def since(spark: SparkSession, names: Sequence[Sequence[str]], before: Mapping[str, int]) -> Iterator[Commit]:
-    """Every commit after those versions, oldest first within a table, including tables created since."""
-    yield from newer(spark, before, versions(spark, names))
+def since(
+    spark: SparkSession, names: Sequence[Sequence[str]], before: Mapping[str, int], *, may_move: bool = False
+) -> Iterator[Commit]:
+    """Every commit after those versions, oldest first within a table, including tables created since. `may_move`: whether the names
+    may have come to lead elsewhere."""
+    now = {table.location: table.version for name in names for table in tables.find_for_sure(spark, name)}
+    for location, version in before.items():
+        _refuse_another(location, version, now.get(location), may_move=may_move)
+    yield from newer(spark, before, now)
+
+
+def _refuse_another(location: str, before: int, now: int | None, *, may_move: bool) -> None:
+    """Refuses a table that was taken away meanwhile: its log had what was committed."""
+    if (now is None and not may_move) or (now is not None and now < before):
+        what = (
+            "is gone" if now is None else f"was made anew: it was at version {before} before, and is at {now}"
+        )
+        raise TakenAwayError(
+            f"the table {location} {what}. Its log had told what the statement committed: find out who removed it, and look for "
+            "the rows before you run the job again"
+        )
 
 
 def newer(spark: SparkSession, before: Mapping[str, int], now: Mapping[str, int]) -> Iterator[Commit]:

@@ -110,7 +110,7 @@ def _executed(context: Context, number: int, prepared: Prepared, before: Mapping
         context.looks.again_at(statement.names[0])
     if statement.setting is not None:
         context.looks.after_setting(statement.setting)
-    found, unread = _commits_since(spark, plan, statement.names, before)
+    found, unread = _commits_since(spark, plan, statement, before)
     own = [commit for commit in found if commit.user_metadata == text]
     failure = failure or failure_in(plan, partial(context.gate.refuse_unchecked, own))
     operation = _operation(statement, own)
@@ -158,10 +158,11 @@ def failure_in(plan: Plan, step: Callable[[], None]) -> Failure | None:
 
 
 def _commits_since(
-    spark: SparkSession, plan: Plan, names: Sequence[tuple[str, ...]], before: Mapping[str, int]
+    spark: SparkSession, plan: Plan, statement: targets.Statement, before: Mapping[str, int]
 ) -> tuple[list[Commit], Failure | None]:
+    may_move = may_lead_its_name_elsewhere(statement)
     try:
-        return list(commits.since(spark, names, before)), None
+        return list(commits.since(spark, statement.names, before, may_move=may_move)), None
     except Exception as error:  # noqa: BLE001 - reported: the statement's own outcome must not be lost over it
         return [], failure_of(plan, error)
 

@@ -142,7 +142,7 @@ class Fencing(Unfenced):
     def look(self, names: Sequence[Sequence[str]]) -> None:
         """Raises Superseded if a later attempt has fenced one of these tables, or ended the run."""
         for name in names:
-            for table in tables.find(self._spark, name):
+            for table in tables.find_for_sure(self._spark, name):
                 self._refuse_to_go_on(table, self._highest_since_then(table))
 
     def close(self) -> None:

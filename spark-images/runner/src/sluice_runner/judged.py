@@ -49,7 +49,7 @@ class Judged:
         return found[:_MOST_TOLD]
 
     def _locations(self, name: tuple[str, ...]) -> set[str]:
-        return {_without_scheme(table.location) for table in tables.find(self._spark, name)}
+        return {_without_scheme(table.location) for table in tables.find_for_sure(self._spark, name)}
 
     def _of_commit(self, commit: Commit, touched: Sequence[Touched]) -> list[str]:
         version = f"version {commit.version} of {commit.table}"

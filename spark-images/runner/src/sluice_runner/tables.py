@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _FILES_RELATION = "org.apache.spark.sql.execution.datasources.HadoopFsRelation"
 _DELTA_PACKAGE = "org.apache.spark.sql.delta."
+_DELTA_PACKAGES = (_DELTA_PACKAGE, "io.delta.")
 _PATH_FORMATS = ("delta", "parquet")
 """Words before a quoted path that is a Delta table, or that CONVERT TO DELTA turns into one. They may be schemas, too."""
 
@@ -32,6 +33,10 @@ class NotADeltaTableError(Exception):
 
 class UnreachableStorageError(Exception):
     """It could not be looked up whether there is a table at a path."""
+
+
+class UnknownDeltaError(Exception):
+    """Delta reads a table in a way that the runner doesn't know, so that nothing would tell what is written to it."""
 
 
 def quoted(name: Sequence[str]) -> str:
@@ -125,7 +130,7 @@ def _behind(spark: SparkSession, name: Sequence[str]) -> tuple[Table, ...]:
         name = path_name(name[1])
     plan: Any = spark.table(quoted(name))._jdf.queryExecution().analyzed()
     leaves = plan.collectLeaves()
-    found = [_table(spark, leaves.apply(index)) for index in range(leaves.length())]
+    found = [_table(spark, name, leaves.apply(index)) for index in range(leaves.length())]
     return tuple(dict.fromkeys(table for table in found if table is not None))
 
 
@@ -171,14 +176,23 @@ def _refuse_foreign_folder(spark: SparkSession, name: Sequence[str]) -> None:
         )
 
 
-def _table(spark: SparkSession, leaf: Any) -> Table | None:
+def _table(spark: SparkSession, name: Sequence[str], leaf: Any) -> Table | None:
     """The Delta table that a leaf of an analysed plan reads."""
-    if leaf.getClass().getSimpleName() != "LogicalRelation":
-        return None
-    relation = leaf.relation()
-    if not instance_check(spark)(_FILES_RELATION, relation):
-        return None
-    index = relation.location()
-    if not index.getClass().getName().startswith(_DELTA_PACKAGE):
-        return None
-    return Table(index.rootPaths().apply(0).toString(), index.snapshotAtAnalysis().version(), index)
+    kind = leaf.getClass().getSimpleName()
+    if kind == "LogicalRelation" and instance_check(spark)(_FILES_RELATION, leaf.relation()):
+        index = leaf.relation().location()
+        if index.getClass().getName().startswith(_DELTA_PACKAGE):
+            return Table(index.rootPaths().apply(0).toString(), index.snapshotAtAnalysis().version(), index)
+        _refuse_unknown(name, leaf.relation().fileFormat())
+    elif kind == "DataSourceV2Relation":
+        _refuse_unknown(name, leaf.table())
+    return None
+
+
+def _refuse_unknown(name: Sequence[str], reads: Any) -> None:
+    java_class = str(reads.getClass().getName())
+    if java_class.startswith(_DELTA_PACKAGES):
+        raise UnknownDeltaError(
+            f"{quoted(name)} is read by {java_class}, which this version of Sluice's runner doesn't know: nothing would tell "
+            "what is written to the table. Use a version of Delta that docs/compatibility.md names, or a newer image of the runner"
+        )
