@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from integration.runner.jobs import Document, at, location, place, run_here, run_sql, statements
+from integration.runner.jobs import Document, at, location, place, plan, run_here, run_sql, statements
 from integration.runner.operators_plan import of_job
 from sluice_runner import commits
 from sluice_runner.stamp import CONF
@@ -141,6 +141,29 @@ def test_a_statement_that_cannot_run_says_why(
     assert result["outcome"] == "Failed"
     assert result["exception"]["errorClass"] == error_class
     assert message in result["exception"]["message"]
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_what_is_advised_about_a_damaged_file_mends_its_table(
+    spark: SparkSession, table: Path, *, is_there: bool
+) -> None:
+    for file in table.glob("date=2026-11-19/*"):
+        file.unlink()
+        if is_there and file.suffix == ".parquet" and not file.name.startswith("."):
+            file.write_bytes(b"PAR1 nonsense" * 30)
+    message = run_sql(spark, f"DELETE FROM {at(table)} WHERE id = 1")["exception"]["message"]
+    assert ("is damaged" if is_there else "by hand has deleted it") in message
+    assert "a DELETE by partition columns alone reads no file" in message.replace(" A ", " a ")
+    mends = run_sql(spark, f"DELETE FROM {at(table)} WHERE date = DATE'2026-11-19'", run_key="mends")
+    assert mends["outcome"] == "Succeeded"
+    assert run_sql(spark, f"DELETE FROM {at(table)} WHERE id = 1", run_key="again")["outcome"] == "Succeeded"
+
+
+def test_a_missing_jdbc_driver_is_told_with_what_to_do(spark: SparkSession, tmp_path: Path) -> None:
+    source = {"format": "jdbc", "options": {"url": "jdbc:postgresql://db/shop", "dbtable": "t"}}
+    work = {"write": {"table": {"path": str(tmp_path / "o")}, "mode": "Append", "source": source}}
+    message = run_here(spark, plan(work))["exception"]["message"]
+    assert "The image has no JDBC driver for this URL: use an image with its jar" in message
 
 
 @pytest.mark.parametrize(

@@ -239,7 +239,12 @@ def test_a_message_without_any_table_is_told_with_those_of_the_statement(message
             java("o.a.s.sql.AnalysisException", "m", "TABLE_OR_VIEW_NOT_FOUND"),
             "If it is a table's name, bind it",
         ),
-        (java("java.lang.ClassNotFoundException", "com.example.Mine"), None),
+        (
+            java("java.lang.ClassNotFoundException", "com.example.Mine"),
+            "The image has no jar with this class",
+        ),
+        (java("java.sql.SQLException", "No suitable driver"), "The image has no JDBC driver for this URL"),
+        (java("java.sql.SQLException", "No such table"), None),
         (Link("ConnectException", "Connection refused", None, is_java=False), None),
     ],
 )

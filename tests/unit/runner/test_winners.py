@@ -129,6 +129,12 @@ def test_a_commit_without_a_stamp_is_foreign_once_the_log_says_so() -> None:
     assert found.foreign is True
 
 
+def test_a_commit_that_says_nothing_of_itself_is_found_by_its_version() -> None:
+    found = completed(Winner(4, "WRITE", None), [commit(3), Commit("file:/t", 4, "", {}, None)])
+    assert found is not None
+    assert (found.version, found.operation, found.foreign, found.table) == (4, "WRITE", True, "file:/t")
+
+
 def test_a_commit_info_is_found_by_what_it_says() -> None:
     told = winner_in(TRANSACTION_4_4)
     assert told is not None

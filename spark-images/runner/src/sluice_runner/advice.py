@@ -21,7 +21,18 @@ _NO_SUCH_NAME = (
     "If it is a table's name, bind it to its path in a DeltaTablePolicy (table.name as the job writes it, and table.path), or "
     "configure its catalog in the job's runtime profile."
 )
+_DAMAGED = (
+    "The file is damaged, or isn't what its name says. If it is a source's, have it written again. If it is a file of a Delta "
+    "table, delete the rows of its partition and write them again: a DELETE by partition columns alone reads no file."
+)
+_FILE_IS_GONE = (
+    "If it is a file of a Delta table, a VACUUM with too short a retention or somebody by hand has deleted it: delete the rows of "
+    "its partition and write them again. A DELETE by partition columns alone reads no file."
+)
 _BY_ERROR_CLASS = {
+    "FAILED_READ_FILE.NO_HINT": _DAMAGED,
+    "FAILED_READ_FILE.CANNOT_READ_FILE_FOOTER": _DAMAGED,
+    "FAILED_READ_FILE.FILE_NOT_EXIST": _FILE_IS_GONE,
     "DELTA_UNSUPPORTED_FEATURES_FOR_READ": _OLD_LIBRARY,
     "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE": _OLD_LIBRARY,
     "DELTA_TABLE_NOT_FOUND": (
@@ -49,6 +60,12 @@ _REFUSED = (
     "driver another one (its service account, or the Secret with its keys)."
 )
 _NO_BUCKET = "There is no such bucket: correct the path, or the endpoint that the driver asks (spark.hadoop.fs.s3a.endpoint)."
+_NO_CLASS = "The image has no jar with this class: use an image that has."
+_NO_SUITABLE_DRIVER = "No suitable driver"
+_NO_JDBC_DRIVER = (
+    "The image has no JDBC driver for this URL: use an image with its jar, and name its class in the source's options "
+    "(driver)."
+)
 _BY_CLASS = {
     "java.net.ConnectException": _UNREACHABLE,
     "java.net.NoRouteToHostException": _UNREACHABLE,
@@ -58,6 +75,7 @@ _BY_CLASS = {
     "java.nio.file.AccessDeniedException": _REFUSED,
     "org.apache.hadoop.security.AccessControlException": _REFUSED,
     "org.apache.hadoop.fs.s3a.UnknownStoreException": _NO_BUCKET,
+    "java.lang.ClassNotFoundException": _NO_CLASS,
     "org.apache.hadoop.fs.UnsupportedFileSystemException": (
         "The image knows no such storage: correct the path, or use an image with the jar that serves it."
     ),
@@ -80,4 +98,6 @@ def _for_link(link: Link) -> str | None:
         return None
     if link.class_name == "java.lang.ClassNotFoundException" and link.message.startswith(_FILE_SYSTEM):
         return _NO_JAR
+    if link.class_name == "java.sql.SQLException" and link.message.startswith(_NO_SUITABLE_DRIVER):
+        return _NO_JDBC_DRIVER
     return _BY_ERROR_CLASS.get(link.error_class or "") or _BY_CLASS.get(link.class_name)

@@ -125,7 +125,7 @@ def completed(winner: Winner | None, found: Sequence[Commit]) -> Winner | None:
     commit = matching[0]
     return Winner(
         commit.version,
-        commit.operation,
+        commit.operation or (None if winner is None else winner.operation),
         commit.user_metadata,
         commit.engine,
         commit.read_version,
@@ -136,7 +136,8 @@ def completed(winner: Winner | None, found: Sequence[Commit]) -> Winner | None:
 
 def _may_be(winner: Winner, commit: Commit) -> bool:
     if winner.version is not None:
-        return winner.version == commit.version and winner.operation == commit.operation
+        # What another engine wrote may say nothing of itself.
+        return winner.version == commit.version and commit.operation in ("", winner.operation)
     return (
         winner.operation == commit.operation
         and winner.user_metadata == commit.user_metadata
