@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from integration.runner.jobs import Document, at, location, place, plan, run_here, sql
+from sluice_runner.commits import Commit
+from sluice_runner.judged import Judged
 
 NINETEENTH, TWENTIETH = "date = DATE '2026-11-19'", "date = DATE '2026-11-20'"
 
@@ -140,7 +144,13 @@ def test_commits_that_options_may_hide_are_not_said_to_be_looked_at(spark: Spark
 def test_a_table_that_is_gone_by_then_is_named(
     spark: SparkSession, table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sluice_runner.tables.find_for_sure", lambda _spark, _name: ())
+    strayed = Judged.strayed
+
+    def once_it_is_gone(judged: Judged, statement: int, own: Sequence[Commit]) -> list[str]:
+        shutil.rmtree(table)
+        return strayed(judged, statement, own)
+
+    monkeypatch.setattr(Judged, "strayed", once_it_is_gone)
     found = looked_at(
         spark,
         f"INSERT INTO {at(table)} VALUES (9, DATE'2026-11-19', 'x')",

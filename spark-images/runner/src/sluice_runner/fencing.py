@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from sluice_runner import commits, tables, txn, write
+from sluice_runner.assumptions import refuse_another_connector
 from sluice_runner.failures import classify
 from sluice_runner.past import Done, HistoryLost, Superseded, TableHistory, done
 from sluice_runner.plan import Plan, Run
@@ -96,6 +97,7 @@ class Fencing(Unfenced):
     def begin(self, last_statement: int) -> Done:
         """Fences earlier attempts off, and only then reads what they did: the other way round one of them could commit in
         between."""
+        refuse_another_connector(self._spark)
         found = self._tables()
         self._has_begun = True
         if self._plan.attempt > 1:

@@ -53,14 +53,14 @@ class Judged:
 
     def _of_commit(self, commit: Commit, touched: Sequence[Touched]) -> list[str]:
         version = f"version {commit.version} of {commit.table}"
-        if not touched:
-            return [f"{version} is of a table that the statement wasn't judged to write"]
         adds, removes = _any_of([one.adds for one in touched]), _any_of([one.removes for one in touched])
-        if adds is None and removes is None:
+        if touched and adds is None and removes is None:
             return []
         found = tables.find_for_sure(self._spark, tables.path_name(commit.table))
         if len(found) != 1:
             raise GoneError(f"after {version} there is no such Delta table any more")
+        if not touched:
+            return [f"{version} is of a table that the statement wasn't judged to write"]
         strayed = java_class(self._spark, STRAYED)
         conf: Any = self._spark._jsparkSession.sessionState().newHadoopConf()
         conditions = [
