@@ -101,11 +101,12 @@ class Holders:
         job, before = self._world.jobs.get(uid), self._rested.pop(uid, None)
         if job is None or uid in self._fails or not may_rest(job.body):
             return ()
-        if not job.is_read and before is None:
-            self.unread.add(uid)
-            return ()
         try:
-            found = holder_at_rest(job) if job.is_read else before
+            is_known = job.is_read and job.is_soon_worked_out
+            if not is_known and before is None:
+                self.unread.add(uid)
+                return ()
+            found = holder_at_rest(job) if is_known else before
         except NotUnderstoodError:
             return ()  # it is refused when its turn comes
         except Exception:  # all others would wait for it

@@ -165,6 +165,8 @@ class Pausing:
         if evidence.seen.stage is not Stage.RUNNING:
             return None
         try:
+            if not job.is_soon_worked_out:
+                return None
             stream, footprint = job.spec.stream, job.footprint
         except NotUnderstoodError:
             return None

@@ -63,7 +63,8 @@ class RunLogs:
         self, job: JobView, attempt: Attempt, looked_at: Collection[tuple[str, int]]
     ) -> LogsSay:
         """Returns what the logs say. The attempt has ended: no log may keep it open, and its leases held."""
-        tables, unknown = _tables(job, attempt)
+        job = job.apart()  # its spec may be long to read: a thread does that
+        tables, unknown = await asyncio.to_thread(_tables, job, attempt)
         unread = [unknown] if unknown is not None else []
         found: list[tuple[TableKey, StampedCommit | FoundCommit]] = []
         is_application = job.spec.application is not None
@@ -101,8 +102,8 @@ async def _footprint(
     looked_at: Collection[tuple[str, int]],
 ) -> FootprintSaid:
     try:
-        # Each partition is read as a condition, of which there may be thousands: nobody else waits for that.
-        return await asyncio.to_thread(kept, job.footprint, logged, unread, looked_at=looked_at)
+        # Each partition is read as a condition, of which there may be thousands.
+        return await asyncio.to_thread(lambda: kept(job.footprint, logged, unread, looked_at=looked_at))
     except NotUnderstoodError as error:
         why = f"it is not known whether it kept to its footprint, because that is not understood any more: {error}"
         return FootprintSaid(is_held=None, message=why)

@@ -48,6 +48,8 @@ class _Read(Generic[Found]):
     """The namespaces in whose queues it is, or was."""
     namespace: str | None = None
     """The one whose place it has. None: it waits."""
+    is_overdue: bool = False
+    """Whether nobody waits for it any more."""
 
 
 class StoreThreads(Generic[Found]):
@@ -75,8 +77,6 @@ class StoreThreads(Generic[Found]):
         """When the last read of each of these tables began."""
         self._stuck: list[_Read[Found]] = []
         self._under_way: dict[_Read[Found], None] = {}
-        self._taken: Counter[str] = Counter()
-        """Places by namespace, without those of reads that are stuck."""
         self._hanging: set[str] = set()
         """Stores that were reported as hanging, until a read of theirs ends in time."""
 
@@ -114,10 +114,13 @@ class StoreThreads(Generic[Found]):
         """Notes that nobody waits for the read any more: its thread, if it has one, takes no place from other stores."""
         store = store_of(key)
         running = self._running.get(store, [])
-        read = next((one for one in self._under_way if one.key == key and one not in self._stuck), None)
+        read = next((one for one in self._under_way if one.key == key and not one.is_overdue), None)
         if read is not None:
             self._stuck.append(read)
-            self._leave(read)
+        else:
+            read = self._last.get(key)
+        if read is not None:
+            read.is_overdue = True
         # Where none of its reads has begun, others' reads took the time.
         if running and store not in self._hanging:
             self._hanging.add(store)
@@ -131,11 +134,18 @@ class StoreThreads(Generic[Found]):
     def _begin(self) -> None:
         has_begun = True
         while has_begun:
-            has_begun = False
-            for namespace in list(self._waiting):
-                if self._taken[namespace] < self._places() and (read := self._next(namespace)) is not None:
+            has_begun, taken = False, self._taken()
+            for namespace in list(self._waiting) if self._places() > 0 else ():
+                places = self._places()
+                if taken[namespace] < places and (read := self._next(namespace)) is not None:
                     self._start(read, namespace)
+                    taken[namespace] += not read.is_overdue
                     has_begun = True
+
+    def _taken(self) -> Counter[str]:
+        """Places by namespace, without those of the reads that are set aside."""
+        set_aside = set(self._stuck[: self._most_stuck])
+        return Counter(one.namespace or "" for one in self._under_way if one not in set_aside)
 
     def _next(self, namespace: str) -> _Read[Found] | None:
         """Takes the next read of the namespace for whose store there is a place."""
@@ -164,18 +174,14 @@ class StoreThreads(Generic[Found]):
         self._running.setdefault(store_of(read.key), []).append(read.key)
         self._begun[read.key] = time.monotonic()
         self._under_way[read] = None
-        self._taken[namespace] += 1
+        if read.is_overdue:
+            self._stuck.append(read)
         reading = asyncio.get_running_loop().run_in_executor(self._threads, _timed, read.work)
         reading.add_done_callback(lambda done: self._ended(read, done))
 
     def _places(self) -> int:
         set_aside = min(len(self._stuck), self._most_stuck)
         return self._in_all - (len(self._under_way) - set_aside)
-
-    def _leave(self, read: _Read[Found]) -> None:
-        assert read.namespace is not None  # noqa: S101 - it is under way
-        self._taken[read.namespace] -= 1
-        self._taken += Counter()  # without those that have none
 
     def _ended(self, read: _Read[Found], done: asyncio.Future[tuple[Found, float]]) -> None:
         key, store = read.key, store_of(read.key)
@@ -188,11 +194,9 @@ class StoreThreads(Generic[Found]):
         del self._under_way[read]
         if read in self._stuck:
             self._stuck.remove(read)
-        else:
-            self._leave(read)
-            if store in self._hanging:
-                self._hanging.discard(store)
-                logger.info("%s: its tables are read in time again", store or "the catalog")
+        elif store in self._hanging:
+            self._hanging.discard(store)
+            logger.info("%s: its tables are read in time again", store or "the catalog")
         if not read.answer.done():
             if done.cancelled():
                 read.answer.cancel()

@@ -42,7 +42,7 @@ _BY_SPEC = (
 _STRAYED = "a run of this very spec has touched more than was understood of it"
 _LONGEST_BACK_OFF = timedelta(seconds=1.5 * LONGEST_PAUSE)
 """A pause may be half as long again as the job says."""
-_BY_FACTS = ("_footprint_with_facts", "_takes_long_with_facts", "footprint", "recorded")
+_BY_FACTS = ("_footprint_with_facts", "footprint", "recorded")
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,11 @@ class JobView:
     def as_it_came(self) -> "JobView":
         """Returns the job without what was understood, which takes more memory than the object."""
         return replace(self)
+
+    def apart(self) -> "JobView":
+        """Returns the job for another thread, which shares nothing with others that it changes."""
+        alone = replace(self, works=Works(), statuses=Statuses(), resting=Resting())
+        return alone._keeping(self, *_BY_SPEC, *_BY_FACTS)
 
     def renamed(self, names: Names, *, is_concerned: bool) -> "JobView":
         """Returns the job after names lead elsewhere. Of thousands of jobs all are renamed at once: what making a job checks and
@@ -239,9 +244,14 @@ class JobView:
         be read."""
         if not self.is_read or isinstance(self._footprint_from_spec, NotUnderstoodError):
             return self.is_read
-        return self._has_facts and (
-            "_footprint_with_facts" in self.__dict__ or not self._takes_long_with_facts
-        )
+        return self._has_facts and self.is_soon_worked_out
+
+    @property
+    def is_soon_worked_out(self) -> bool:
+        """Whether its footprint is known, or quick to work out."""
+        if not self.is_read and self._takes_long_to_read:
+            return False
+        return "_footprint_with_facts" in self.__dict__ or not self._takes_long_with_facts
 
     @property
     def _has_facts(self) -> bool:
@@ -255,7 +265,7 @@ class JobView:
             return SpecQuestion(self.body.get("spec"), self.profiles, self.namespace) if is_long else None
         if isinstance(self._footprint_from_spec, NotUnderstoodError) or not self._has_facts:
             return None
-        if "_footprint_with_facts" in self.__dict__ or not self._takes_long_with_facts:
+        if self.is_soon_worked_out:
             return None
         return SpecQuestion(
             self.body.get("spec"),
@@ -269,7 +279,7 @@ class JobView:
     def take(self, question: SpecQuestion, answer: SpecAnswer) -> None:
         """Takes what a process has read, if it was asked about the job as it is now."""
         now = self.to_read
-        if now is None or not now.asks_the_same(question):
+        if now is None or not now.asks_the_same(question) or not self._are_named_alike(question):
             return
         if question.names is not None:
             self.resting.rests(self.uid, (*self.tables, *self._selected_from))
@@ -278,11 +288,19 @@ class JobView:
             self.__dict__["_footprint_from_spec"] = answer.footprint
             self.__dict__["_unrepeatable_text"] = answer.unrepeatable
 
+    def _are_named_alike(self, question: SpecQuestion) -> bool:
+        """Whether none of its names leads elsewhere than when the question was asked."""
+        if question.names is None or question.names is self.judged_names:
+            return True
+        differing = question.names.differing(self.judged_names)
+        is_open = self.footprint_from_spec.reads.any_table
+        return not differing if is_open else differing.isdisjoint(self._named)
+
     @property
     def _takes_long_to_read(self) -> bool:
         return takes_long_to_read(self._weight)
 
-    @cached_property
+    @property
     def _takes_long_with_facts(self) -> bool:
         known = (self.facts.get(key) for key in (*self.tables, *self.sources))
         columns = max((len(facts.columns.columns) for facts in known if facts is not None), default=0)
@@ -429,8 +447,8 @@ class JobView:
         return self._on_unknown_tables("it has changed since the job began")
 
     def _on_unknown_tables(self, why: str) -> JobFootprint:
-        """A long spec isn't read once more for that: the job may do anything to its tables."""
-        if not self._takes_long_to_read:
+        """What takes long isn't read once more for that: the job may do anything to its tables."""
+        if not self._takes_long_with_facts:
             return self._footprint({k: self.facts[k].unlike_now(why) for k in self.tables if k in self.facts})
         found, key_of = self.footprint_from_spec, self.judged_names.key_of
         called = replace(

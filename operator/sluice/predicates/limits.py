@@ -55,6 +55,8 @@ MAX_CELLS = 200_000
 """Values, columns and conditions that are followed through all queries of a job. Rows of further queries may land anywhere."""
 MAX_LEVELS = 12
 """Queries within queries through which rows are followed. Rows from deeper ones may land anywhere."""
+MAX_GENERATED = 2_000
+"""Characters of the expression by which a column is generated. A longer one may follow from any column."""
 MAX_CLAUSES = 64
 """Clauses of one MERGE. One with more may touch all of its table."""
 MAX_SOURCES = 64

@@ -12,11 +12,11 @@ from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
 from sluice.footprint import NotUnderstoodError, texts_of
 from sluice.lifecycle.job import JobView
-from sluice.lifecycle.spec_reading import READ_AT_ONCE, SpecQuestion, reader
+from sluice.lifecycle.spec_reading import READ_AT_ONCE, SpecAnswer, SpecQuestion, reader
 from sluice.predicates import Table
 from sluice.processes.child import Death, DeathCause, DeathError, NoAnswerError
 from sluice.processes.pool import QuarantineError, Suspect
-from sluice.tables import TableFacts, key_of_path
+from sluice.tables import Names, TableFacts, key_of_name, key_of_path
 from unit.controller.bodies import job_body
 
 ANSWERS_WITHIN = 60.0
@@ -115,6 +115,26 @@ async def test_a_long_spec_is_read_by_the_process_and_then_with_what_is_known_of
     assert uid in world.take_changes()
 
 
+@pytest.mark.parametrize("is_concerned", [False, True])
+async def test_an_answer_counts_while_none_of_the_jobs_names_leads_elsewhere(
+    specs: SpecReader, world: World, *, is_concerned: bool
+) -> None:
+    """Names change with each run that reports one: no long job would ever be read."""
+    world.job_seen(job_body("named", sql=f"DELETE FROM sales.orders WHERE id = 1 {LONG}"))
+    job = await has_read(specs, world, "uid-named")
+    (key,) = job.tables
+    world.table_seen(key, TableFacts(Table.of({"id": "bigint"})))
+    question = world.jobs["uid-named"].to_read
+    assert question is not None
+    name = key_of_name("sales.orders" if is_concerned else "sales.others")
+    elsewhere = Names(reported={name: frozenset([key_of_path("/lake/elsewhere")])})
+    after = world.jobs["uid-named"].renamed(elsewhere, is_concerned=is_concerned)
+    found = reader()(question)
+    assert isinstance(found, SpecAnswer)
+    after.take(question, found)
+    assert after.is_soon_worked_out is not is_concerned
+
+
 @pytest.mark.usefixtures("reads_nothing_itself")
 async def test_what_changes_while_it_is_read_is_read_again(
     specs: SpecReader, world: World, process: Process
@@ -146,6 +166,8 @@ async def test_a_short_spec_is_held_against_a_wide_table_by_the_process(
     assert specs.has_read(job)
     (key,) = job.tables
     columns = {"day": "date"} | {f"c{number}": "int" for number in range(9_000)}
+    world.table_seen(key, TableFacts(Table.of({"day": "date"}, ["day"])))
+    assert world.jobs["uid-short"].is_read_with_facts
     world.table_seen(key, TableFacts(Table.of(columns, ["day"])))
     assert not world.jobs["uid-short"].is_read_with_facts
     job = await has_read(specs, world, "uid-short")

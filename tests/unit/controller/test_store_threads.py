@@ -239,3 +239,36 @@ async def test_a_table_that_two_namespaces_wait_for_is_read_at_the_first_turn_of
     assert stores.begun.index(shared) <= 2
     assert stores.begun.count(shared) == 1
     threads.close()
+
+
+async def test_reads_that_hang_beyond_those_that_are_set_aside_are_still_their_namespaces(
+    stores: Stores,
+) -> None:
+    threads = stores.threads(in_all=8, most_stuck=4)
+    silent = [key_of_path(f"s3://silent-{number}/t") for number in range(50)]
+    for key in silent:
+        threads.read(key, "hostile")
+    for number in (4, 8):
+        await until(lambda expected=number: len(stores.begun) >= expected)  # type: ignore[misc]
+        for key in list(stores.begun):
+            threads.is_overdue(key)
+    (good,) = tables("good", 1)
+    stores.let_go(good)
+    await asyncio.wait_for(threads.read(good, "etl"), 20)
+    assert len(stores.begun) == 8 + 1
+    stores.let_go(*silent)
+    threads.close()
+
+
+async def test_a_read_that_begins_once_nobody_waits_for_it_takes_no_place(stores: Stores) -> None:
+    threads = stores.threads(in_all=1, most_stuck=2)
+    (slow,), (late,), (good,) = tables("slow", 1), tables("late", 1), tables("good", 1)
+    threads.read(slow)
+    threads.read(late)
+    threads.is_overdue(late)
+    stores.let_go(slow)
+    await until(lambda: late in stores.begun)
+    stores.let_go(good)
+    await asyncio.wait_for(threads.read(good), 20)
+    stores.let_go(late)
+    threads.close()

@@ -94,12 +94,18 @@ def test_a_question_is_the_same_only_while_the_spec_and_all_that_is_known_are() 
     for other in (
         SpecQuestion({"sql": "SELECT 1"}, PROFILES, "etl", names, FACTS, FACTS),
         SpecQuestion({"sql": ERASES}, dict(PROFILES), "etl", names, FACTS, FACTS),
-        SpecQuestion({"sql": ERASES}, PROFILES, "etl", Names(), FACTS, FACTS),
         SpecQuestion({"sql": ERASES}, PROFILES, "etl", names, {}, FACTS),
         SpecQuestion({"sql": ERASES}, PROFILES, "etl", names, FACTS, {}),
         SpecQuestion({"sql": ERASES}, PROFILES, "etl"),
     ):
         assert not asked.asks_the_same(other)
+
+
+def test_values_sources_and_views_weigh_more_than_their_characters() -> None:
+    plain = weight_of({"sql": "SELECT c " * 100})
+    assert weight_of({"sql": "(1),(2),(" * 100}) > 2 * plain
+    assert weight_of({"sql": "FROM s fr " * 90}) > 2 * plain
+    assert weight_of({"sql": "SELECT c " * 100 + "VIEW"}) > 2 * plain
 
 
 def test_long_specs_and_those_held_against_many_columns_are_for_a_process() -> None:

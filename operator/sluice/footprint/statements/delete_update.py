@@ -1,6 +1,7 @@
 """DELETE, UPDATE and TRUNCATE: what they look at, which files they rewrite, and where an UPDATE moves rows."""
 
 from collections.abc import Collection, Iterable, Mapping
+from functools import lru_cache
 
 from sqlglot import exp
 
@@ -28,6 +29,7 @@ from sluice.predicates import (
     from_whole,
     overlap,
 )
+from sluice.predicates.limits import MAX_GENERATED
 from sluice.predicates.syntax import condition_in
 from sluice.tables import TableFacts
 
@@ -177,9 +179,12 @@ def follows(facts: TableFacts, column: str, changed: Iterable[str]) -> bool:
     return bases is None or any(name.lower() in bases for name in changed)
 
 
-def _columns_named(expression: str) -> set[str] | None:
+@lru_cache(maxsize=1_000)
+def _columns_named(expression: str) -> frozenset[str] | None:
     """Returns the columns that the expression names, including structs whose fields it names; None if they aren't
-    known."""
+    known. The same table's is asked for at each of many statements."""
+    if len(expression) > MAX_GENERATED:
+        return None
     try:
         tree = condition_in(expression)
     except PredicateError:
@@ -188,7 +193,7 @@ def _columns_named(expression: str) -> set[str] | None:
         return None
     if any(users_function(node, None) is not None for node in tree.walk()):
         return None
-    return {part.name.lower() for column in tree.find_all(exp.Column) for part in column.parts}
+    return frozenset(part.name.lower() for column in tree.find_all(exp.Column) for part in column.parts)
 
 
 def recorded(reading: Reading, predicate: Predicate) -> Region:
