@@ -25,7 +25,7 @@ def why_none(spec: DeltaTablePolicySpec, namespace: str, profiles: Collection[st
         return NoJobs(
             EnforcedReason.NAMESPACE_NOT_ALLOWED,
             f"spec.allowedNamespaces: the policy's own namespace {namespace} is not among them, so that none of its jobs may write "
-            "the table: add it, or say Observe and take maintenance away",
+            f"the table: {_what_to_do(spec)}",
         )
     profile = spec.runtime_ref or DEFAULT_PROFILE
     if profile not in profiles:
@@ -38,6 +38,26 @@ def why_none(spec: DeltaTablePolicySpec, namespace: str, profiles: Collection[st
 
 
 def wants_jobs(spec: DeltaTablePolicySpec) -> bool:
+    return _is_kept_up(spec) or _changes_the_table(spec)
+
+
+def _what_to_do(spec: DeltaTablePolicySpec) -> str:
+    """Only what would change something: a policy that observes already is not told to."""
+    instead = " and ".join(
+        said
+        for said, helps in (
+            ("say enforcement: Observe", _changes_the_table(spec)),
+            ("take spec.maintenance away", _is_kept_up(spec)),
+        )
+        if helps
+    )
+    return f"add it, or {instead}" if instead else "add it"
+
+
+def _is_kept_up(spec: DeltaTablePolicySpec) -> bool:
     plan = spec.maintenance
-    kept_up = plan is not None and (plan.optimize is not None or plan.vacuum is not None)
-    return kept_up or (spec.enforcement is Enforcement.ENFORCE and wants_of_the_table(spec))
+    return plan is not None and (plan.optimize is not None or plan.vacuum is not None)
+
+
+def _changes_the_table(spec: DeltaTablePolicySpec) -> bool:
+    return spec.enforcement is Enforcement.ENFORCE and wants_of_the_table(spec)

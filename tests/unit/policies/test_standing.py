@@ -108,6 +108,21 @@ def test_it_stands_as_its_table_does(spec: Json, seen: Seen, wanted: str) -> Non
     assert standing(told(policy(**spec), seen)) == wanted
 
 
+@pytest.mark.parametrize(
+    ("spec", "advised"),
+    [
+        (KEPT_UP | {"properties": FEED}, "add it, or take spec.maintenance away"),
+        (ENFORCED, "add it, or say enforcement: Observe"),
+        (ENFORCED | KEPT_UP, "add it, or say enforcement: Observe and take spec.maintenance away"),
+    ],
+)
+def test_a_policy_whose_jobs_may_not_write_is_advised_only_what_would_help_it(
+    spec: Json, advised: str
+) -> None:
+    status = told(policy(**spec, allowedNamespaces=["b"]), Seen(profiles=["default"]))
+    assert f"none of its jobs may write the table: {advised}. " in str(status.message)
+
+
 def test_that_no_vacuum_ever_runs_stays_told_until_a_look_or_a_change_tells_otherwise() -> None:
     body = policy(**CLEANED_UP)
     assert told(body, Seen(look(properties={FILES_KEPT: "interval 2 days"}))).reason == "VacuumNeverRuns"
