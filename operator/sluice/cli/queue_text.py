@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from sluice.api.base import Json
+from sluice.api.job_status import Phase
 from sluice.cli import outputs, stream_text
 
 MOST = 20
@@ -83,7 +84,13 @@ def _holder(one: Json, now: datetime) -> tuple[str, ...]:
     what = ", ".join(filter(None, (attempt, pause, _how_far(one))))
     end = one["estimate"]
     guess = "" if end is None else f"ends in ~{_until(end['endsAt'], now)}"
-    return "*", one["job"], one["phase"], "", _age(one["since"], now), guess, what
+    return "*", one["job"], _state(one), "", _age(one["since"], now), guess, what
+
+
+def _state(holder: Json) -> str:
+    """The phase. A job that ends may be one that a person has to see to, as its reason says."""
+    phase, reason = holder["phase"], holder["reason"]
+    return f"{phase}, {reason}" if phase == Phase.ENDING.value and reason else str(phase)
 
 
 def _how_far(one: Json) -> str:

@@ -54,6 +54,8 @@ def _holder(job: Json, queues: Queues, pods: DriverPods) -> Json:
     return {
         "job": key_of(job),
         "phase": phase_of(job),
+        "reason": status_in(job).get("reason"),
+        "message": status_in(job).get("message"),
         "attempt": whole_number(status_in(job).get("attempt")),
         "since": granted_at(job) or None,
         "startedAt": latest.get("startedAt"),

@@ -98,6 +98,14 @@ def test_a_stream_is_told_with_its_batch_its_lag_and_whom_it_pauses_for() -> Non
     )
 
 
+def test_a_holder_that_ends_is_told_with_its_reason() -> None:
+    ends = holding("lost", "file:/a", granted_at=SINCE)
+    ends["status"] |= {"phase": "Ending", "reason": "DriverLost", "message": "say that it is dead: kubectl"}
+    assert "*  etl/lost  Ending, DriverLost" in shown(ends)
+    (holder,) = queues_json(queues_of([ends], Policies([]), NOW), {}, None, [], NOW)["tables"][0]["holders"]
+    assert (holder["reason"], holder["message"]) == ("DriverLost", "say that it is dead: kubectl")
+
+
 def test_a_stream_at_rest_is_not_ahead_of_whom_it_keeps_waiting() -> None:
     text = shown(
         stream("rests", "file:/a", phase="Paused", since=SINCE, pause=pause("alter")),
