@@ -220,8 +220,8 @@ class Surroundings:
         if self._older is not None:
             conditions.fails(type_, "Outdated", f"{self._older}; until then nothing is granted")
         elif self._unasked is not None:
-            message = f"it is not known which definitions the API server serves: {self._unasked}"
-            conditions.fails(type_, self._unasked.reason or "NoAnswer", message)
+            message = f"the API server could not be asked which definitions it serves: {self._unasked}; it is asked again"
+            conditions.unknown(type_, self._unasked.reason or "NoAnswer", message)
         else:
             conditions.holds(type_)
 

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.served_fields import KINDS, missing_in, unknown_in
-from sluice.kube.client import Kube, NotFoundError
-from sluice.kube.resources import JOBS
+from sluice.kube.client import ApiError, Kube, NotFoundError
+from sluice.kube.resources import JOBS, POLICIES
 
 PUBLISHED = f"/openapi/v3{JOBS.api}"
 _MOST_NAMED = 3
-_CURE = "apply those of this version: kubectl apply --server-side -f crds/, or helm upgrade with the chart of this version"
+_UNAVAILABLE = 503
+_RESOURCES = {names.JOB_KIND: JOBS, names.POLICY_KIND: POLICIES}
+_CURE = "apply the definitions of this version: kubectl apply --server-side -f crds/, or helm upgrade with its chart"
 
 
 @dataclass(frozen=True)
@@ -49,11 +51,19 @@ class Difference:
 
 
 async def look_at_definitions(kube: Kube) -> tuple[Difference, ...]:
-    """Raises ApiError if the API server does not say what it serves."""
+    """Raises ApiError if the API server does not say what it serves. While it boots, it serves kinds before their schemas."""
     try:
-        return differences(await kube.ask(PUBLISHED))
+        found = differences(await kube.ask(PUBLISHED))
     except NotFoundError:
-        return tuple(Difference(kind, is_served=False) for kind in KINDS)
+        found = tuple(Difference(kind, is_served=False) for kind in KINDS)
+    for one in found:
+        if not one.is_served and await kube.is_discovered(_RESOURCES[one.kind]):
+            raise ApiError(
+                _UNAVAILABLE,
+                "NotPublished",
+                f"the API server serves {one.kind} of {names.API_VERSION}, and has not published its schema yet",
+            )
+    return found
 
 
 def differences(published: Json) -> tuple[Difference, ...]:

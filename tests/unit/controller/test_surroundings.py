@@ -123,3 +123,21 @@ async def test_definitions_are_looked_at_while_a_kind_is_missing_and_not_only_no
     around.world.mirrors[1].is_served = False
     await around.turns()
     assert around.definitions_asked > before + 1
+
+
+async def test_that_definitions_could_not_be_asked_for_is_no_word_that_they_are_older(
+    around: Around, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def boots(_: Any) -> tuple[()]:
+        raise ApiError(503, "NotPublished", "it has not published its schema yet")
+
+    monkeypatch.setattr(surroundings, "look_at_definitions", boots)
+    around.world.mirrors[1].is_served = False  # which has it look again at once
+    await around.turns()
+    around.told()
+    (said,) = [one for one in around.conditions.all() if one.type == "DefinitionsCurrent"]
+    assert (said.status, said.reason) == ("Unknown", "NotPublished")
+    assert said.message == (
+        "the API server could not be asked which definitions it serves: it has not published its schema yet; it is asked again"
+    )
+    assert around.looks.obstacle is None

@@ -61,16 +61,32 @@ def test_a_later_definition_is_no_older_one() -> None:
     assert "later version: it also has spec.hope" in str(one)
 
 
+GROUPS = told({"groups": [{"name": "sluice.dev"}]})
+NO_GROUP = told({"groups": []})
+NOT_FOUND: tuple[int, dict[str, str], str] = (404, {}, "404 page not found")
+
+
 async def test_what_is_published_is_held_against_this_version() -> None:
-    async with served(told(_published(DeltaTablePolicy=None))) as server:
+    async with served(told(_published(DeltaTablePolicy=None)), NO_GROUP) as server:
         job, policy = await look_at_definitions(server.kube)
     assert (job.is_older, policy.is_older) == (False, True)
-    assert "does not serve DeltaTablePolicy of sluice.dev/v1alpha1: apply" in str(policy)
+    assert "does not serve DeltaTablePolicy of sluice.dev/v1alpha1: apply the definitions" in str(policy)
 
 
 async def test_a_group_that_is_not_served_lacks_both_and_no_answer_is_no_proof() -> None:
-    async with served((404, {}, "404 page not found")) as server:
+    async with served(NOT_FOUND, NO_GROUP) as server:
         assert [one.is_served for one in await look_at_definitions(server.kube)] == [False, False]
     async with served(told({"kind": "Status", "message": "no", "reason": "Forbidden"}, 403)) as server:
         with pytest.raises(ApiError):
             await look_at_definitions(server.kube)
+
+
+@pytest.mark.parametrize("published", [NOT_FOUND, told(_published(DeltaTablePolicy=None)), told({})])
+async def test_a_kind_that_is_served_while_its_schema_is_yet_to_be_published_is_not_said_to_be_missing(
+    published: tuple[int, dict[str, str], str],
+) -> None:
+    resources = told({"resources": [{"name": "deltawritejobs"}, {"name": "deltatablepolicies"}]})
+    async with served(published, GROUPS, resources) as server:
+        with pytest.raises(ApiError, match="has not published its schema yet") as raised:
+            await look_at_definitions(server.kube)
+    assert not raised.value.is_definite
