@@ -1,13 +1,12 @@
 """Examines an installation in one go, from where a person's kubectl works. Each check stands by itself: what one cannot ask is told
 by that one, and the others go on."""
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, replace
 
 from sluice.api import names
-from sluice.api.conditions import ConditionStatus
 from sluice.api.engine_kind import EngineKind
-from sluice.api.operator_status import OperatorCondition, OperatorConditionType, read
+from sluice.api.operator_status import read
 from sluice.controller.config import ConfigError, understood
 from sluice.engines import engine_for
 from sluice.installations import quarantined_tables
@@ -16,6 +15,7 @@ from sluice.kube.definitions import look_at_definitions
 from sluice.kube.resources import APPLICATIONS, CONFIG_MAPS, DEPLOYMENTS, LEASES
 from sluice.kube.rights import asks, may_account, rights_of
 from sluice.kube.version import too_old, version_of
+from sluice.online.condition_checks import condition_findings, last_findings
 from sluice.online.connection import Installation, cluster, unusable
 from sluice.online.errors import OnlineError
 from sluice.online.fencing_check import fencing_findings
@@ -188,7 +188,8 @@ async def _operator(kube: Kube, at: Installation, _asked: Asked) -> AsyncIterato
         )
     annotations = lease["metadata"].get("annotations") or {}
     conditions = read(str(annotations.get(names.ANNOTATION_CONDITIONS, "")))
-    for finding in _conditions(conditions) if leader.leads else _last_words(conditions):
+    judged = condition_findings if leader.leads else last_findings
+    for finding in judged(at, conditions):
         yield finding
     for one in quarantined_tables.read(annotations.get(names.ANNOTATION_QUARANTINE)):
         message = f"its log has ended two readers by {one.since:%H:%M:%S}Z: the last one {one.why}"
@@ -198,28 +199,6 @@ async def _operator(kube: Kube, at: Installation, _asked: Asked) -> AsyncIterato
             message,
             f"{_LIFT}: kubectl annotate lease -n {at.namespace} {name} {names.ANNOTATION_QUARANTINE}-",
         )
-
-
-def _conditions(conditions: tuple[OperatorCondition, ...]) -> Iterator[Finding]:
-    said = {one.type: one for one in conditions}
-    for type_ in OperatorConditionType:
-        one = said.get(type_)
-        if one is None:
-            yield warn("condition", type_.value, "the operator has not told it yet", "ask again in a minute")
-        elif one.status is ConditionStatus.TRUE:
-            yield ok("condition", type_.value, one.message)
-        elif one.status is ConditionStatus.UNKNOWN:
-            yield warn("condition", type_.value, f"{one.reason}: {one.message}", "do as the message says")
-        else:
-            yield fail("condition", type_.value, f"{one.reason}: {one.message}", "do as the message says")
-
-
-def _last_words(conditions: tuple[OperatorCondition, ...]) -> Iterator[Finding]:
-    """What a leader found wrong that is gone may be why; what it found well says nothing of now."""
-    for one in conditions:
-        if one.status is not ConditionStatus.TRUE:
-            message = f"the last leader said {one.reason}: {one.message}"
-            yield warn("condition", one.type.value, message, "see whether it is still so")
 
 
 async def _rights(kube: Kube, at: Installation, asked: Asked) -> AsyncIterator[Finding]:
