@@ -74,10 +74,14 @@ def status(
         ),
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Show all holders of leases, not only the first 20.")
+        bool,
+        typer.Option(
+            "--all", help="Show all holders of leases and all Stalled policies, not only the first 20."
+        ),
     ] = False,
 ) -> None:
-    """Says who leads, how the operator is, and who holds what. Ends with exit code 1 if something is wrong."""
+    """Says who leads, how the operator is, who holds what, and which policies are Stalled. Ends with exit code 1 if
+    something is wrong."""
     with cluster_is_needed():
         from sluice.online import answers, connection
         from sluice.online import status as online
@@ -113,9 +117,9 @@ def doctor(
     ] = None,
     output: Annotated[Format, OUTPUT] = Format.TEXT,
 ) -> None:
-    """Checks an installation in one go: versions, definitions, rights, Redis, service accounts, log stores. Says of each whether it
-    is well and what to do, and ends with exit code 1 if a check failed, and 4 if the cluster let nothing of it be seen. Without
-    --config it reads the chart's ConfigMap in the operator's namespace, or in the operator's pod its file."""
+    """Checks an installation in one go: versions, definitions, rights, Redis, service accounts, log stores, policies. Says of each
+    whether it is well and what to do, and ends with exit code 1 if a check failed, and 4 if the cluster let nothing of it be seen.
+    Without --config it reads the chart's ConfigMap in the operator's namespace, or in the operator's pod its file."""
     with cluster_is_needed():
         from sluice.online import answers, connection
         from sluice.online import doctor as online

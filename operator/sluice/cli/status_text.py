@@ -8,7 +8,9 @@ from sluice.api.base import Json
 from sluice.cli import stream_text
 
 MOST = 20
-"""Holders that are shown unless all are asked for."""
+"""Holders and Stalled policies that are shown unless all are asked for."""
+_LONGEST = 200
+"""Characters of why a policy is Stalled: it may say 2,048."""
 
 
 def show(found: Json, out: Console, most: int | None = MOST) -> None:
@@ -25,6 +27,7 @@ def show(found: Json, out: Console, most: int | None = MOST) -> None:
         )
     counted = ", ".join(f"{count} {phase}" for phase, count in found["jobs"].items())
     out.print(f"Jobs: {counted or 'none'}")
+    _show_policies(found, out, most)
     _show_holding(found["holding"], out, most)
     _show_paused(found["paused"], out, most)
     _show_retrying(found["retrying"], out, most)
@@ -57,6 +60,28 @@ def _show_unexplained(unexplained: list[Json], out: Console, most: int | None) -
         table.add_row(one["holder"], one["job"], ", ".join(one["tables"]))
     out.print(table)
     _show_how_many_more(unexplained, out, most)
+
+
+def _show_policies(found: Json, out: Console, most: int | None) -> None:
+    if found["policiesNotSeen"] is not None:
+        out.print(f"Policies: not seen: {found['policiesNotSeen']}", soft_wrap=True)
+        return
+    counted = ", ".join(f"{count} {condition}" for condition, count in found["policies"].items())
+    out.print(f"Policies: {counted or 'none'}")
+    stalled = found["stalledPolicies"]
+    if not stalled:
+        return
+    table = Table(box=None, pad_edge=False)
+    for column in ("STALLED POLICY", "REASON", "WHY"):
+        table.add_column(column, overflow="fold")
+    for one in stalled[:most]:
+        table.add_row(one["policy"], one["reason"], _cut(one["message"]))
+    out.print(table)
+    _show_how_many_more(stalled, out, most)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def _show_holding(holding: list[Json], out: Console, most: int | None) -> None:

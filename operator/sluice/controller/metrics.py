@@ -98,6 +98,8 @@ class Standing:
     """Seconds for which the stream has paused that has paused longest."""
     stream_failures: int = 0
     """How often the stream has failed that has failed most often since one of its batches ended."""
+    policies: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    """Policies by the condition that is True, and its reason."""
 
 
 class Metrics:
@@ -387,6 +389,7 @@ class _Now(Collector):
             "How often the stream has failed that has failed most often since one of its batches ended.",
             value=now.stream_failures,
         )
+        yield _by_condition_and_reason(now.policies)
         yield _by_kind_and_state(self._leases() if now.leads else {})
         conditions = GaugeMetricFamily(
             "sluice_condition", "The operator's conditions; 1: all is well.", labels=["type"]
@@ -415,6 +418,17 @@ def _by_phase_and_reason(streams: Mapping[tuple[str, str], int]) -> Metric:
         labels=["phase", "reason"],
     )
     for labels, count in sorted(streams.items()):
+        family.add_metric(labels, count)
+    return family
+
+
+def _by_condition_and_reason(policies: Mapping[tuple[str, str], int]) -> Metric:
+    family = GaugeMetricFamily(
+        "sluice_policies",
+        "Policies, as this process sees them, by the condition that is True and its reason.",
+        labels=["condition", "reason"],
+    )
+    for labels, count in sorted(policies.items()):
         family.add_metric(labels, count)
     return family
 

@@ -192,6 +192,7 @@ def _standing(world: World, leadership: Leadership, conditions: Conditions) -> S
         {labels: count for labels, count in tally.streams.items() if count or labels in OF_STREAMS},
         _seconds_since(tally.paused.at, now),
         tally.failures_in_a_row,
+        {labels: count for labels, count in tally.policies.items() if count},
     )
 
 

@@ -1,5 +1,5 @@
-"""Counts jobs by what stands in their statuses, whoever wrote it. It follows each change of a job, so that a scrape costs the
-same however many there are."""
+"""Counts jobs and policies by what their statuses say, whoever wrote them. It follows each change, so that a scrape costs the same
+however many there are."""
 
 from collections import Counter
 from contextlib import suppress
@@ -8,15 +8,17 @@ from heapq import heapify, heappop, heappush
 
 from sluice.api.base import Json
 from sluice.api.job_status import Phase
-from sluice.api.reasons import Reason
+from sluice.api.reasons import PolicyReason, Reason
 from sluice.kube.mirror import uid_of
 from sluice.lifecycle.status import NEED_A_PERSON
+from sluice.policies.status import standing_in
 
 _PHASES = {phase.value: phase for phase in Phase}
 _NEW = "New"
 _SPARE = 64
 """Entries of jobs that wait no longer that may stay beside those that do, whatever their number."""
 _REASONS = frozenset(reason.value for reason in Reason)
+_POLICY_REASONS = frozenset(reason.value for reason in PolicyReason)
 _OTHER = "other"
 _GETS_ON = frozenset({Reason.STREAMING, Reason.PAUSING, Reason.PAUSE_NOT_HEEDED, Reason.YIELDED})
 """Reasons of a stream that has ended a batch, or found nothing to do, since it last failed."""
@@ -70,6 +72,13 @@ class Tally:
         """When the jobs that wait were queued."""
         self.paused = Oldest()
         """Since when the streams pause that do."""
+        self.policies: Counter[tuple[str, str]] = Counter()
+        """How many policies there are by the condition that is True, and its reason."""
+
+    def follow_policy(self, before: Json | None, now: Json | None) -> None:
+        for body, change in ((before, -1), (now, +1)):
+            if body is not None:
+                self.policies[_standing_of(body)] += change
 
     def follow(self, before: Json | None, now: Json | None) -> None:
         for body, change in ((before, -1), (now, +1)):
@@ -97,6 +106,13 @@ class Tally:
     def failures_in_a_row(self) -> int:
         """How often the stream has failed that has failed most often since one of its batches ended."""
         return max((failures for failures, streams in self._failures.items() if streams), default=0)
+
+
+def _standing_of(policy: Json) -> tuple[str, str]:
+    standing, reason = standing_in(policy), _status_in(policy).get("reason")
+    if standing is None:
+        return _NEW, _NEW
+    return standing.value, reason if isinstance(reason, str) and reason in _POLICY_REASONS else _OTHER
 
 
 def _status_in(body: Json) -> Json:

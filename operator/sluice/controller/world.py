@@ -333,6 +333,7 @@ class World:
         if before is None or now is None or before["metadata"]["generation"] != now["metadata"]["generation"]:
             self._policies_differ = True
             self.mark_all()
+        self.tally.follow_policy(before, now)
 
     def _arrived(self, body: Json) -> JobView:
         names = self.declarations.names

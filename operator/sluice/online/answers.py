@@ -36,6 +36,12 @@ def status_json(found: InstallationStatus) -> Json:
         "retrying": [{"job": one.job, "attempt": one.attempt, "at": one.at} for one in found.retrying],
         "stuck": [_job(one) for one in found.stuck],
         "strayed": [_job(one) for one in found.strayed],
+        "policies": None if found.policies.unseen is not None else dict(found.policies.counts),
+        "policiesNotSeen": found.policies.unseen,
+        "stalledPolicies": [
+            {"policy": one.policy, "reason": one.reason, "message": one.message, "cure": one.cure}
+            for one in found.policies.stalled
+        ],
         "unexplained": [
             {"holder": lease.holder, "job": lease.job, "attempt": lease.attempt, "tables": list(lease.tables)}
             for lease in found.unexplained

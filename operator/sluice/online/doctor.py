@@ -25,6 +25,7 @@ from sluice.online.redis_check import redis_findings
 from sluice.online.register_check import register_findings
 from sluice.online.runtime_checks import job_namespaces, runtime_findings
 from sluice.online.spark_operator import unserved
+from sluice.online.stalled_policies import policy_findings
 from sluice.online.table_checks import table_findings
 
 CONFIG_KEY = "sluice.yaml"
@@ -264,6 +265,13 @@ async def _tables(kube: Kube, at: Installation, _asked: Asked) -> AsyncIterator[
         yield finding
 
 
+async def _policies(kube: Kube, at: Installation, _asked: Asked) -> AsyncIterator[Finding]:
+    if at.profiles is None:
+        return  # likewise
+    async for finding in policy_findings(kube, at):
+        yield finding
+
+
 _OF_THE_INSTALLATION = frozenset({"operator", "rights", "installations"})
 """The checks that look at the installation itself: what the others look at, the cluster has without it."""
 _CHECKS: dict[str, Check] = {
@@ -276,4 +284,5 @@ _CHECKS: dict[str, Check] = {
     "admission policy": _fencing,
     "runtimes": _runtimes,
     "tables": _tables,
+    "policies": _policies,
 }

@@ -31,6 +31,7 @@ from sluice.online.job_objects import (
     time_in,
 )
 from sluice.online.leader import SILENT_AFTER, lease_of
+from sluice.online.stalled_policies import SeenPolicies, problems_of, seen_policies
 from sluice.online.streams import stream_in
 
 
@@ -90,6 +91,7 @@ class InstallationStatus:
     stuck: tuple[JobTold, ...]
     strayed: tuple[JobTold, ...]
     """Jobs of which a run has touched more than was understood of them."""
+    policies: SeenPolicies
     unexplained: tuple[Lease, ...]
     """Leases held, since the API server went back or the leases were taken over, until an object explains them or somebody
     revokes them."""
@@ -109,6 +111,7 @@ async def status_of(at: Installation) -> InstallationStatus:
         runs = any(phase_of(job) in HOLDING for job in jobs)
         drivers = await driver_pods(kube, at.watch_namespaces) if runs else None
         unexplained, unreadable = await _unexplained(kube, at)
+        policies = await seen_policies(kube, at)
     return told(
         at,
         lease,
@@ -117,6 +120,7 @@ async def status_of(at: Installation) -> InstallationStatus:
         drivers=drivers or {},
         unexplained=unexplained,
         unreadable=unreadable,
+        policies=policies,
     )
 
 
@@ -129,6 +133,7 @@ def told(
     drivers: DriverPods | None = None,
     unexplained: Sequence[Lease] = (),
     unreadable: str | None = None,
+    policies: SeenPolicies | None = None,
 ) -> InstallationStatus:
     """Says how the installation is. `unreadable`: why it is not known which leases are unexplained."""
     annotations = lease["metadata"].get("annotations") or {}
@@ -138,6 +143,7 @@ def told(
     silent_for = (now - renewed).total_seconds() if renewed is not None else None
     conditions = read(str(annotations.get(names.ANNOTATION_CONDITIONS, "")))
     found = sorted(jobs, key=key_of)
+    policies = policies or SeenPolicies({})
     stuck, strayed = tuple(_stuck(found)), tuple(_strayed(found))
     return InstallationStatus(
         namespace=at.namespace,
@@ -157,11 +163,13 @@ def told(
         retrying=tuple(_retrying(found)),
         stuck=stuck,
         strayed=strayed,
+        policies=policies,
         unexplained=tuple(unexplained),
         problems=(
             *_problems_of_leader(leader, silent_for),
             *_problems_of_conditions(at, conditions, unexplained, unreadable),
             *(f"{one.job}: {one.reason}: {one.message}" for one in (*stuck, *strayed)),
+            *problems_of(policies),
         ),
     )
 

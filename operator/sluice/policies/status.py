@@ -78,6 +78,19 @@ def _conditions(
     )
 
 
+def standing_in(body: Json) -> Standing | None:
+    """The condition of a policy that is True, as its status says; None: it says none."""
+    status = body.get("status")
+    conditions = status.get("conditions") if isinstance(status, dict) else None
+    said = [one for one in conditions if isinstance(one, dict)] if isinstance(conditions, list) else []
+    return next((one for one in Standing if any(_is_true(told, one) for told in said)), None)
+
+
+def _is_true(condition: Json, standing: Standing) -> bool:
+    is_true = condition.get("status") == ConditionStatus.TRUE.value
+    return is_true and condition.get("type") == standing.value
+
+
 def _readable(condition: Any) -> Condition | None:
     try:
         return Condition.as_stored(condition)

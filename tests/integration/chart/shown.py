@@ -44,6 +44,7 @@ def labels_by_figure() -> dict[str, set[str]]:
             conditions=(condition,),
             need_a_person={"NameTaken": 1},
             streams={("Paused", "Yielded"): 1},
+            policies={("Stalled", "Drifted"): 1},
         )
     )
     metrics.tell_of_leases(lambda: {(Kind.PARTITION, State.RUNNING): 1})

@@ -124,6 +124,7 @@ def test_an_installation_is_examined_and_what_is_advised_mends_it(
             "kubernetes",
             "log store",
             "operator",
+            "policy",
             "redis",
             "rights",
             "service account",

@@ -38,6 +38,7 @@ def _metrics() -> Metrics:
             streams={("Paused", "Yielded"): 2},
             longest_pause=30.0,
             stream_failures=4,
+            policies={("Stalled", "Drifted"): 12},
         )
     )
     metrics.tell_of_leases(lambda: {(Kind.PARTITION, State.RUNNING): 3})
@@ -119,6 +120,7 @@ def test_how_things_stand_is_asked_at_each_scrape() -> None:
     assert _value(metrics, "sluice_longest_wait_seconds") == 90
     assert _value(metrics, "sluice_streams", phase="Paused", reason="Yielded") == 2
     assert _value(metrics, "sluice_longest_pause_seconds") == 30
+    assert _value(metrics, "sluice_policies", condition="Stalled", reason="Drifted") == 12
     assert _value(metrics, "sluice_stream_failures_in_a_row") == 4
     assert _value(metrics, "sluice_condition", type="ApiServerReachable") == 1
     assert _value(metrics, "sluice_condition", type="LeaseTableUsable") == 0

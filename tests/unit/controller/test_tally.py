@@ -7,7 +7,7 @@ from sluice.controller.tally import OF_STREAMS, Tally
 from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
 from sluice.lifecycle.status import NEED_A_PERSON
-from unit.controller.bodies import job_body
+from unit.controller.bodies import job_body, policy_body
 
 
 def _job(name: str, phase: str, reason: str = "Blocked", queued_at: object = None) -> Json:
@@ -124,3 +124,27 @@ def test_what_is_kept_of_a_job_is_enough_to_count_it() -> None:
     world.job_gone("uid-a")
     world.job_gone("uid-b")
     assert (world.tally.oldest_queued_at, +world.tally.need_a_person) == (None, {})
+
+
+def _policy(name: str, version: int, condition: str, reason: object) -> Json:
+    condition_of = {
+        "type": condition,
+        "status": "True",
+        "message": "",
+        "lastTransitionTime": "2026-11-19T10:00:00Z",
+    }
+    status = {"reason": reason, "conditions": [condition_of]}
+    return policy_body(name, version=version) | {"status": status}
+
+
+def test_policies_count_by_the_condition_that_is_true_and_its_reason() -> None:
+    world = World({"default": RuntimeProfile(spark_version="4.2.0")})
+    world.policy_seen(policy_body("new"))
+    world.policy_seen(_policy("a", 1, "Stalled", "Drifted"))
+    world.policy_seen(_policy("b", 1, "Stalled", "Drifted"))
+    world.policy_seen(_policy("odd", 1, "Stalled", ["x"]))
+    counts = world.tally.policies
+    assert +counts == {("New", "New"): 1, ("Stalled", "Drifted"): 2, ("Stalled", "other"): 1}
+    world.policy_seen(_policy("a", 2, "Ready", "AsWanted"))
+    world.policy_gone("policy-b")
+    assert +counts == {("New", "New"): 1, ("Stalled", "other"): 1, ("Ready", "AsWanted"): 1}
