@@ -43,7 +43,7 @@ from sluice.lifecycle.neighbours import Neighbours
 from sluice.lifecycle.pausing import since_when
 from sluice.lifecycle.status import StatusChange, UnderstoodFields
 from sluice.lifecycle.table_rules import accepted, ages_after, writers_at_a_time
-from sluice.lifecycle.withdrawal import back_off_left, backs_off
+from sluice.lifecycle.withdrawal import back_off_left
 from sluice.lifecycle.yielding import counts_from
 from sluice.tables import Declarations
 
@@ -269,7 +269,7 @@ class Admitting:
     def _seconds_of_pause(self, job: JobView) -> float:
         """Seconds until it queues again after it had its tables but got nowhere, or after its intent could not be written."""
         now = datetime.now(UTC)
-        if backs_off(job, now):
+        if self.pausing.backs_off(job, now):
             return max(0.1, back_off_left(job, now))
         if (left := self.pausing.seconds_left(job)) > 0:
             return left
@@ -298,7 +298,7 @@ class Admitting:
             await self.statuses.write(
                 job, StatusChange(Phase.SUSPENDED, Reason.SUSPENDED, message, understood)
             )
-        elif backs_off(job, datetime.now(UTC)) or self.pausing.seconds_left(job) > 0:
+        elif self.pausing.backs_off(job, datetime.now(UTC)) or self.pausing.seconds_left(job) > 0:
             return
         elif self.pausing.seconds_to_give_way(job) == 0:
             await self.pausing.give_way(job)

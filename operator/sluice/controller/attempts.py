@@ -86,7 +86,7 @@ class Attempts:
 
     def _gives_way(self, job: JobView) -> GivesWay | None:
         found = gives_way(job, self.world.pausing_for(job.uid), clock.now())
-        return None if found is None else found.as_told(self.neighbours.called(found.to, job.namespace))
+        return None if found is None else found.as_told(partial(self.neighbours.called, by=job.namespace))
 
     def _not_followed(self, attempt: Attempt) -> str | None:
         """Why nothing may be concluded from an application that is not seen: an operator that was configured otherwise may have

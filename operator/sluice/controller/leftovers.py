@@ -86,7 +86,10 @@ class Leftovers:
             return False
         await self._let_go(job.uid)
         left = [one for one in self._world.evidence(job.uid).by_application.values() if one.holds]
-        if left and (self._says_what_is_next(job) or backs_off(job, datetime.now(UTC))):
+        if left and (
+            self._says_what_is_next(job)
+            or backs_off(job, datetime.now(UTC), self._world.pausing_for(job.uid))
+        ):
             return True  # what is left may be gone by then
         if left:
             name = left[0].application_name

@@ -246,12 +246,16 @@ class Pausing:
     def _gives_way(self, waiter: JobView) -> pausing.GivesWay | None:
         return pausing.gives_way(waiter, self.world.pausing_for(waiter.uid), clock.now())
 
+    def backs_off(self, job: JobView, now: datetime) -> bool:
+        """Whether it stays out of the queue: it had its tables and got nowhere, or gave way to streams that are yet to go on."""
+        return withdrawal.backs_off(job, now, self.world.pausing_for(job.uid))
+
     async def give_way(self, waiter: JobView) -> None:
         """Has a job that waits leave the queue for a while, because streams have paused for it for as long as they may."""
         found = self._gives_way(waiter)
         if found is None:
             return
-        told = found.as_told(self.neighbours.called(found.to, waiter.namespace))
+        told = found.as_told(partial(self.neighbours.called, by=waiter.namespace))
         change = withdrawal.gave_way(waiter, told.message, clock.now())
         await self.statuses.write(waiter, change)
         await self.events.tell(waiter, EventReason.PAUSE_EXCEEDED, change.message, warning=True)

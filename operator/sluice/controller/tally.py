@@ -153,8 +153,12 @@ def _paused_since(body: Json) -> datetime | None:
 
 
 def _waits_since(body: Json) -> datetime | None:
-    """When the job was queued, let go on after it was suspended, or queued again for a retry."""
-    if _phase_in(body) != Phase.WAITING.value:
+    """When the job was queued, let go on after it was suspended, or queued again for a retry. One that gives way to streams for a
+    moment goes on waiting."""
+    gives_way = _phase_in(body) == Phase.BACKING_OFF.value and (
+        _status_in(body).get("reason") == Reason.PAUSE_EXCEEDED.value
+    )
+    if _phase_in(body) != Phase.WAITING.value and not gives_way:
         return None
     told = (_time_in(body, name) for name in ("queuedAt", "resumedAt", "retryAt"))
     return max((at for at in told if at is not None), default=None)

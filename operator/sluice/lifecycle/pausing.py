@@ -5,7 +5,7 @@ It is asked only where that lets somebody go: everything in the way of the waite
 only after it has had a turn, so that a batch lies between any two pauses.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -284,10 +284,12 @@ class GivesWay:
     """For how many seconds that one pauses at the most."""
     has_begun: bool
     """Whether the job was granted its leases."""
+    late: str = ""
+    """A stream that was asked to stop for the job as well, and has not yet, as namespace/name."""
 
-    def as_told(self, stream: str) -> "GivesWay":
-        """`stream`: what the job's status may call it."""
-        return replace(self, to=stream)
+    def as_told(self, called: Callable[[str], str]) -> "GivesWay":
+        """`called`: what the job's status may call a stream."""
+        return replace(self, to=called(self.to), late=called(self.late) if self.late else "")
 
     @property
     def message(self) -> str:
@@ -296,6 +298,8 @@ class GivesWay:
             why = f"the stream {self.to} has paused for it for as long as {allowed} says, and goes on"
         else:
             why = f"of the pause of the stream {self.to} less than a quarter of {allowed} is left, which may not be enough for it"
+        if self.late:
+            return f"{why}; the stream {self.late} has not stopped yet: make its batches shorter, or that maxPause longer"
         return f"{why}; where it needs more time, make that longer"
 
 
@@ -304,7 +308,20 @@ def gives_way(waiter: JobView, streams: Collection[JobView], now: datetime) -> G
     does so earlier: what would be ended soon after it began costs its compute, and those others the rest of their pause."""
     if not is_kept_waiting_by(waiter):
         return None
-    has_begun = waiter.open_attempt is not None
+    found = _soonest(streams, now, has_begun=waiter.open_attempt is not None)
+    late = next((one.key for one in streams if one.open_attempt is not None and one.open_attempt.pause), "")
+    return found if found is None or found.has_begun else replace(found, late=late)
+
+
+def are_to_go_on(streams: Collection[JobView], now: datetime) -> bool:
+    """Whether a job that gave way to these before it began stays out of their way: one of them has yet to run again."""
+    have_stopped = [one for one in streams if pause_ends(one, now) is not None and one.has_stopped]
+    found = _soonest(have_stopped, now, has_begun=False)
+    goes_on = any(one.phase is not Phase.PAUSED and not one.is_deleted for one in have_stopped)
+    return goes_on or (found is not None and found.at <= now)
+
+
+def _soonest(streams: Collection[JobView], now: datetime, *, has_begun: bool) -> GivesWay | None:
     found = list[GivesWay]()
     for stream in streams:
         ends = pause_ends(stream, now)

@@ -5,6 +5,7 @@ This happens only where it is known that no driver of the attempt ran, and that 
 refusal, its driver's name is taken, or its driver's pod has ended.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import takewhile
@@ -13,9 +14,12 @@ from sluice.api.job_status import Attempt, EndingReason, Outcome, Phase
 from sluice.api.reasons import Reason
 from sluice.lifecycle.deadlines import quota_patience
 from sluice.lifecycle.job import JobView
+from sluice.lifecycle.pausing import are_to_go_on
 from sluice.lifecycle.status import StatusChange
 
 LONGEST_BACK_OFF = 600
+LOOK_AGAIN = 10.0
+"""Seconds until a job is looked at again that stays out of the way of streams: a change of theirs has it looked at, too."""
 LONGEST_WORDS = 1024
 """How many characters of the API server's answer a message quotes; the rest of the message needs room, too."""
 
@@ -77,8 +81,15 @@ def waited_in_vain(job: JobView, attempt: Attempt, now: datetime) -> StatusChang
 
 
 def gave_way(job: JobView, why: str, now: datetime) -> StatusChange:
-    """The change for a job that waits, and for which streams have paused for as long as they may. Where they have not begun again
-    by the end of its pause, it pauses once more."""
+    """The change for a job that waits, and for which streams have paused for as long as they may. It stays out of the queue until
+    they run again. One that was granted its tables and gave way without having run keeps the longer pause, as each try costs an
+    application."""
+    if not _was_taken_back_for_streams(job):
+        message = f"it has not begun: {why}; it queues again, keeping its age, once the stream runs"
+        retry_at = now if job.status.retry_at is not None else None
+        return StatusChange(
+            Phase.BACKING_OFF, Reason.PAUSE_EXCEEDED, message, retry_at=retry_at, comes_anew=True
+        )
     at = now + _pause(job)
     message = f"it has not begun: {why}; it queues again, keeping its age, at {at:%H:%M:%S} UTC"
     retry_at = at if job.status.retry_at is not None else None
@@ -90,10 +101,13 @@ def is_over(job: JobView, attempt: Attempt, now: datetime) -> bool:
     return now >= _ends(job, attempt)
 
 
-def backs_off(job: JobView, now: datetime) -> bool:
-    """Whether the job stays out of the queue after it had its tables but got nowhere. A stream whose spec was changed since is
-    tried anew, unless it gives way to others, which can't begin before it is out of their way."""
+def backs_off(job: JobView, now: datetime, streams: Collection[JobView] = ()) -> bool:
+    """Whether the job stays out of the queue after it had its tables but got nowhere, or gave way to `streams`, which pause for it
+    or were asked to. A stream whose spec was changed since is tried anew, unless it gives way to others, which can't begin before
+    it is out of their way."""
     since = job.status.since
+    if _gave_way_before_it_began(job):
+        return are_to_go_on(streams, now)
     if job.phase is not Phase.BACKING_OFF or since is None or not since <= now < _back_off_ends(job, since):
         return False
     if job.status.reason == Reason.PAUSE_EXCEEDED:
@@ -104,6 +118,8 @@ def backs_off(job: JobView, now: datetime) -> bool:
 
 def back_off_left(job: JobView, now: datetime) -> float:
     """Seconds until it queues again."""
+    if _gave_way_before_it_began(job):
+        return LOOK_AGAIN
     since = job.status.since
     return 0.0 if since is None else (_back_off_ends(job, since) - now).total_seconds()
 
@@ -114,6 +130,18 @@ def _back_off_ends(job: JobView, since: datetime) -> datetime:
     if attempts and attempts[-1].outcome is not Outcome.WITHDRAWN and at is not None:
         return at
     return since + _pause(job)
+
+
+def _gave_way_before_it_began(job: JobView) -> bool:
+    is_given_way = job.phase is Phase.BACKING_OFF and job.status.reason == Reason.PAUSE_EXCEEDED
+    return is_given_way and not _was_taken_back_for_streams(job)
+
+
+def _was_taken_back_for_streams(job: JobView) -> bool:
+    last = job.status.attempts[-1] if job.status.attempts else None
+    if last is None or last.outcome is not Outcome.WITHDRAWN or last.ending is None:
+        return False
+    return last.ending.reason is EndingReason.PAUSE_EXCEEDED
 
 
 def _until(job: JobView, now: datetime) -> str:

@@ -46,6 +46,15 @@ def test_the_longest_wait_is_that_of_the_oldest_that_still_waits() -> None:
     assert tally.oldest_queued_at == _at(10)
 
 
+def test_who_gives_way_to_streams_for_a_moment_goes_on_waiting() -> None:
+    tally = Tally()
+    gives_way = _job("a", "BackingOff", "PauseExceeded", queued_at=_at(10).isoformat())
+    tally.follow(None, gives_way)
+    assert tally.oldest_queued_at == _at(10)
+    tally.follow(gives_way, _job("a", "BackingOff", "Retrying", queued_at=_at(10).isoformat()))
+    assert tally.oldest_queued_at is None
+
+
 def test_nobody_has_to_ask_for_the_longest_wait_to_keep_it_small() -> None:
     tally = Tally()
     for number in range(10_000):

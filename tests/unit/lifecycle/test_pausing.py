@@ -326,6 +326,18 @@ def test_a_stream_pauses_as_long_as_somebody_needs_it_and_never_past_its_end(
         assert found.at == (ends if has_begun else ends - max(timedelta(0), ends - NOW) / 4)
 
 
+def test_a_job_that_gives_way_because_another_stream_stops_late_is_told_which() -> None:
+    """Else batches that take longer than three quarters of a pause would keep it waiting for ever, and nobody would know why."""
+    late = stream(attempt(pause=PAUSE), status={"phase": "Running"})
+    late = JobView(late.body | {"metadata": late.body["metadata"] | {"name": "late"}}, PROFILES, NOW)
+    found = gives_way(job_in("Waiting"), [paused(NOW), late], NOW)
+    assert found is not None
+    said = found.as_told(lambda one: f"({one})").message
+    assert said.endswith(
+        "; the stream (etl/late) has not stopped yet: make its batches shorter, or that maxPause longer"
+    )
+
+
 @settings(max_examples=200, deadline=None)
 @given(st.integers(1, 86_400), st.integers(0, 86_400))
 def test_whoever_begins_within_a_pause_has_a_quarter_of_it_at_least(longest: int, begins_after: int) -> None:

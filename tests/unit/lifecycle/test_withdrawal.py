@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sluice.api.job_status import Attempt, Outcome, Phase
+from sluice.api.job_status import Attempt, AttemptEnding, EndingReason, Outcome, Phase
 from sluice.engines import RuntimeProfile
 from sluice.footprint import NotUnderstoodError
 from sluice.lifecycle import withdrawal
@@ -15,6 +15,7 @@ from sluice.lifecycle.status import StatusChange, as_body, status_after
 from unit.controller.bodies import job_body
 from unit.lifecycle.streaming import PROFILES, attempt, spec, stream
 from unit.lifecycle.test_evidence import INTENT, NOW
+from unit.lifecycle.test_pausing import paused
 
 QUEUED = datetime(2026, 11, 19, 8, tzinfo=UTC)
 
@@ -134,7 +135,7 @@ def test_a_changed_stream_that_gives_way_to_others_is_out_of_their_way_all_the_s
     body = edited.body | {"status": as_body(status_after(edited, change, NOW))}
     gives_way = JobView(body, PROFILES, NOW)
     assert gives_way.footprint_from_spec.tables
-    assert withdrawal.backs_off(gives_way, NOW)
+    assert withdrawal.backs_off(gives_way, NOW, [paused(NOW)])
 
 
 def test_who_does_not_back_off_is_not_kept_out() -> None:
@@ -160,14 +161,38 @@ def test_an_intent_taken_back_for_another_reason_queues_again_at_once() -> None:
     assert (attempt_of(change).outcome, attempt_of(change).ended_at) == (Outcome.WITHDRAWN, NOW)
 
 
+def stream_that_goes_on(paused_before: JobView) -> JobView:
+    """Its pause is over, and it has yet to be admitted again."""
+    told = {"phase": "Waiting", "since": (NOW + timedelta(seconds=46)).isoformat()}
+    return JobView(paused_before.body | {"status": paused_before.body["status"] | told}, PROFILES, NOW)
+
+
 @pytest.mark.parametrize("retried", [False, True])
-def test_who_gives_way_once_more_after_its_pause_pauses_once_more(*, retried: bool) -> None:
-    first = job("90s", {"retryAt": NOW.isoformat()} if retried else None)
-    waits = job("90s", as_body(status_after(first, withdrawal.gave_way(first, "streams go on", NOW), NOW)))
-    later = NOW + timedelta(seconds=90)
-    assert withdrawal.backs_off(waits, later - timedelta(seconds=1))
-    assert not withdrawal.backs_off(waits, later)
-    change = withdrawal.gave_way(waits, "streams go on", later)
-    again = job("90s", as_body(status_after(waits, change, later)))
-    assert withdrawal.backs_off(again, later)
-    assert withdrawal.back_off_left(again, later) == 90
+def test_who_gives_way_before_it_began_queues_again_once_those_streams_run(*, retried: bool) -> None:
+    """However long its own patience is: a stream that stopped a moment late kept it out of the queue for ten minutes."""
+    first = job("10m", {"retryAt": NOW.isoformat()} if retried else None)
+    change = withdrawal.gave_way(first, "streams go on", NOW)
+    assert change.message.endswith("it queues again, keeping its age, once the stream runs")
+    waits = job("10m", as_body(status_after(first, change, NOW)))
+    assert waits.waits_since == (NOW if retried else QUEUED)
+    minute = paused(NOW + timedelta(minutes=1), maxPause="1m")
+    for after in (45, 60, 3600):
+        later = NOW + timedelta(seconds=after)
+        assert withdrawal.backs_off(waits, later, [minute]), "the stream has not begun again"
+    queues = stream_that_goes_on(minute)
+    assert withdrawal.backs_off(waits, NOW + timedelta(seconds=46), [queues]), "it would begin before it"
+    runs, has_just_stopped = stream(attempt(2)), paused(NOW + timedelta(minutes=5), NOW)
+    assert not withdrawal.backs_off(waits, NOW + timedelta(seconds=46), [runs])
+    assert not withdrawal.backs_off(waits, NOW + timedelta(seconds=46), [has_just_stopped, runs])
+    assert not withdrawal.backs_off(waits, NOW + timedelta(seconds=46), [])
+
+
+def test_who_was_granted_its_tables_and_gave_way_without_having_run_comes_back_ever_more_rarely() -> None:
+    ending = AttemptEnding(reason=EndingReason.PAUSE_EXCEEDED, since=NOW, message="streams go on")
+    ended = INTENT.model_copy(update={"outcome": Outcome.WITHDRAWN, "ended_at": NOW, "ending": ending})
+    first = job("90s", as_body(job().status.model_copy(update={"attempts": (ended,)})))
+    change = withdrawal.gave_way(first, "streams go on", NOW)
+    assert "at 10:01:30 UTC" in change.message
+    waits = job("90s", as_body(status_after(first, change, NOW)))
+    assert withdrawal.backs_off(waits, NOW + timedelta(seconds=89))
+    assert not withdrawal.backs_off(waits, NOW + timedelta(seconds=90))
