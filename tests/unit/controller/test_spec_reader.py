@@ -166,10 +166,11 @@ async def test_a_short_spec_is_held_against_a_wide_table_by_the_process(
     assert specs.has_read(job)
     (key,) = job.tables
     columns = {"day": "date"} | {f"c{number}": "int" for number in range(9_000)}
-    world.table_seen(key, TableFacts(Table.of({"day": "date"}, ["day"])))
-    assert world.jobs["uid-short"].is_read_with_facts
-    world.table_seen(key, TableFacts(Table.of(columns, ["day"])))
-    assert not world.jobs["uid-short"].is_read_with_facts
+    is_quick = []
+    for known in ({"day": "date"}, columns):
+        world.table_seen(key, TableFacts(Table.of(known, ["day"])))
+        is_quick.append(world.jobs["uid-short"].is_read_with_facts)
+    assert is_quick == [True, False]
     job = await has_read(specs, world, "uid-short")
     assert job.is_read_with_facts
     assert "day" in job.footprint.tables[0].reads_text
