@@ -20,7 +20,7 @@ READ_AT_ONCE = 2_500
 AS_LONG_AGAIN = 500
 """Columns of a table that make each character take as long again, where a statement is held against all of them."""
 
-_ALL_COLUMNS = 20
+_ALL_COLUMNS = 40
 """Characters as which a star and a source count, because they stand for all columns."""
 _VALUE = 4
 """Characters as which the beginning of a value counts: nothing else that takes as long to read is as short."""
