@@ -57,11 +57,11 @@ DATE, BOOLEAN, TIMESTAMP = parse_type("date"), parse_type("boolean"), parse_type
 
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
 _EPOCH = date(1970, 1, 1).toordinal()
-_DAYS_SHOWN_OTHERWISE = frozenset(
+SKIPPED_DAYS = frozenset(
     date.fromisoformat(day).toordinal() - _EPOCH
     for day in ("1844-12-31", "1867-10-18", "1993-08-21", "1994-12-31", "1995-01-01", "2011-12-30")
 )
-"""Days that some time zone left out: there the cast to a timestamp gives the next day."""
+"""Days that some time zone left out: there Spark casts them to a timestamp of the next day."""
 
 
 def _day(code: Code) -> date:
@@ -98,13 +98,13 @@ def _truncated(code: int, unit: str) -> int:
 
 def midnight(day: int) -> int:
     """The code of the timestamp that a date is cast to, for comparisons with other dates so cast."""
-    if day in _DAYS_SHOWN_OTHERWISE:
+    if day in SKIPPED_DAYS:
         raise UnknownValueError
     return day * 86_400_000_000
 
 
 def _truncated_to_midnight(code: int, unit: str) -> int:
-    if code in _DAYS_SHOWN_OTHERWISE:
+    if code in SKIPPED_DAYS:
         raise UnknownValueError
     return midnight(_truncated(code, unit))
 
@@ -114,7 +114,7 @@ def _truncated_in_zone(code: int, unit: str, time_zone: str) -> int:
 
 
 def _formatted(code: int, pattern: str) -> str:
-    if code in _DAYS_SHOWN_OTHERWISE:
+    if code in SKIPPED_DAYS:
         raise UnknownValueError
     day = _day(code)
     if (

@@ -57,6 +57,16 @@ def test_rows_land_where_the_query_says(query: str, where: str) -> None:
     assert lands(query) == where
 
 
+def test_a_day_that_a_zone_skipped_is_stored_as_it_is_where_no_timestamp_comes_between() -> None:
+    skipped = "date = DATE '2011-12-30'"
+    assert lands("SELECT DATE '2011-12-30' AS date") == skipped
+    assert lands(f"SELECT * FROM {{t}} WHERE {skipped}") == skipped
+    assert lands(f"VALUES (DATE '2011-12-30'), ({DAY}) AS v (date)") == f"date IN (DATE '2011-12-30', {DAY})"
+    for day in ("DATE '2011-12-30'", "'2011-12-30'", "DATE '2011-12-31'"):
+        beside = f"VALUES ({day}, 1), (TIMESTAMP '2011-12-31 00:00:00', 2) AS v (date, n)"
+        assert lands(beside) == "n IN (1, 2)"
+
+
 def test_of_numbers_that_are_compared_as_doubles_nothing_is_rounded_below_their_precision() -> None:
     assert lands("SELECT * FROM {s} WHERE n = 20261119", {"spark.sql.ansi.enabled": "true"}) == "n = 20261119"
 
@@ -95,6 +105,9 @@ def test_a_decimal_beside_a_number_of_a_list_is_cut_off_when_it_is_stored_as_big
         f"SELECT date FROM {{s}} WHERE {ON_DAY} UNION ALL SELECT date FROM o WHERE {ON_DAY}",
         "SELECT * FROM {s} WHERE n = 9007199254740993",
         f"SELECT * FROM VALUES (({DAY}, 1)) AS v (date, id)",
+        # Samoa skipped a day: there Spark stores the timestamp that equals it as the next one.
+        "SELECT * FROM {s} WHERE date = DATE '2011-12-30'",
+        f"SELECT * FROM {{s}} WHERE date IN ({DAY}, DATE '2011-12-30')",
         "SELECT * FROM {s} WHERE region = 'eu'",
         "SELECT 'eu  ' AS code",
         f"SELECT * FROM (SELECT my_function(x) AS date FROM {{s}}) WHERE {ON_DAY}",

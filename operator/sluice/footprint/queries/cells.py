@@ -25,8 +25,9 @@ from sluice.predicates import (
     compiled,
     conjunction,
 )
+from sluice.predicates.functions import SKIPPED_DAYS
 from sluice.predicates.limits import MAX_CELLS
-from sluice.predicates.literals import Literal, LiteralKind, from_syntax
+from sluice.predicates.literals import Literal, LiteralKind, from_syntax, spelled_day
 
 
 @dataclass(frozen=True)
@@ -63,11 +64,14 @@ _STORED_AS_IS = {
 }
 _SAME_IN_ANY_TYPE = frozenset({Kind.DATE, Kind.INTEGER, Kind.BOOLEAN})
 """Kinds for which a value that equals a literal is stored as that literal, whatever type it had before. This holds
-for large integers except where they are rounded."""
+for large integers except where they are rounded, and for dates except where a time zone skipped one."""
 _ROUNDED_BY_DOUBLES = 1 << 53
 _BITS_OF_BIGINT = 64
 _SAME_THROUGH_ANY_TYPE = frozenset({Kind.DATE, Kind.BOOLEAN})
-"""Kinds for which a literal stays the same in every type that Spark converts it to beside other values."""
+"""Kinds for which a literal stays the same in every type that Spark converts it to beside other values. This holds for
+dates except where a time zone skipped one."""
+_TWO_DAYS_IN_ONE = SKIPPED_DAYS | {day + 1 for day in SKIPPED_DAYS}
+"""Dates that equal one timestamp in some time zone. Spark stores that timestamp as the later of the two."""
 _KINDS_OF_COLUMNS = {
     Kind.DATE: LiteralKind.DATE,
     Kind.INTEGER: LiteralKind.INTEGER,
@@ -132,12 +136,16 @@ def _equal(column: Column, cell: Constant, reading: Reading) -> Predicate:
         return reading.predicate(exp.Is(this=target, expression=exp.Null()))
     if (
         (literal.kind not in _STORED_AS_IS.get(column.type.kind, ()) and not _is_day(column, literal))
-        or (cell.converted and column.type.kind not in _SAME_THROUGH_ANY_TYPE)
+        or (cell.converted and not _is_same_through_any_type(column, literal))
         or _is_cut(column, literal)
     ):
         return Anything(f"{_shown(node)} may be converted when it is stored as {column.name}")
     found = reading.predicate(exp.EQ(this=target, expression=node.copy()))
     return ALWAYS if compiled(found).is_empty else found
+
+
+def _is_same_through_any_type(column: Column, literal: Literal) -> bool:
+    return column.type.kind in _SAME_THROUGH_ANY_TYPE and not _may_be_another_day(literal)
 
 
 def _shown(node: exp.Expr) -> str:
@@ -146,6 +154,14 @@ def _shown(node: exp.Expr) -> str:
 
 def _is_day(column: Column, literal: Literal) -> bool:
     return column.type.kind is Kind.DATE and literal.kind is LiteralKind.STRING
+
+
+def _may_be_another_day(literal: Literal) -> bool:
+    """Whether Spark may store a timestamp that equals the date, or was made of it, as another date."""
+    if literal.kind is LiteralKind.STRING:
+        day = spelled_day(str(literal.value))
+        return day is None or day in _TWO_DAYS_IN_ONE
+    return literal.kind is LiteralKind.DATE and literal.value in _TWO_DAYS_IN_ONE
 
 
 _VARCHAR = re.compile(r"varchar\s*\(\s*(\d+)\s*\)")
@@ -208,6 +224,8 @@ def _if_equal(condition: exp.Expr, column: Column, reading: Reading) -> Predicat
     if not literals or any(
         found is None or found.kind not in _STORED_AS_IS[column.type.kind] for found in literals
     ):
+        return None
+    if any(found is not None and _may_be_another_day(found) for found in literals):
         return None
     if column.type.kind is not Kind.INTEGER:
         return reading.predicate(_about(condition, column))
