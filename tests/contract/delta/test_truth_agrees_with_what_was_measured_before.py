@@ -13,6 +13,7 @@ LETS_PASS = (
     "row tracking is supported here already, so that enabling it writes no metadata that others must heed"
 )
 MAPS = "column mapping gives the partition column an id; the matrix's cell was measured with features that say nothing of columns"
+UNCLUSTERED = "the table has no clustering columns before, so that the overwrite writes none; those of the cell had some"
 EXPLAINED: dict[str, dict[str, str]] = {
     "4.4.0": {
         "daily/append-only@A/restore@A": "append-only needs no feature of a table that has it; the cell's ones did",
@@ -21,6 +22,7 @@ EXPLAINED: dict[str, dict[str, str]] = {
         "daily/map-columns-and-more/optimize-all": MAPS,
         "daily/map-columns-and-more/zorder": MAPS,
         "daily/replace-with-vectors/vectors": "its properties need a feature, which those of the cell did not",
+        "plain/cluster-by/overwrite-write": UNCLUSTERED,
         "plain/delete/timestamps-and-interval": ABORTS,
     },
     "3.3.3": {
@@ -40,8 +42,13 @@ EXPLAINED: dict[str, dict[str, str]] = {
         "daily/support-feature@A/delete@A": ABORTS,
         "daily/update@A/deletion-vectors@A": ABORTS,
         "daily/vacuum@A/deletion-vectors@A": ABORTS,
+        "daily/mapping-and-tracking/delete": ABORTS,
+        "daily/timestamps-and-checkpoints/delete": ABORTS,
         "daily/type-widening@A/delete@A": ABORTS,
         "daily/update@A/enable-change-feed@A": ABORTS,
+        "daily/vectors-and-mapping/delete": ABORTS,
+        "daily/vectors-and-tracking/delete": ABORTS,
+        "plain/cluster-by/overwrite-write": UNCLUSTERED,
         "tracking-supported/append/row-tracking": LETS_PASS,
         "tracking-supported/delete/row-tracking": LETS_PASS,
         "tracking-supported/merge-by-source/row-tracking": LETS_PASS,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations, combinations_with_replacement
 
+from contract.harness.altered import altered_rows
 from contract.harness.layouts import LAYOUTS
 from contract.harness.misread import misread_rows
 from contract.harness.operations import ANYWHERE, NOWHERE, UNKNOWN, Operation, catalogue
@@ -167,6 +168,7 @@ def _all_rows() -> Iterator[Row]:
         yield from _pairs(layout, pairs, "A")
         yield from _pairs(layout, (("append", "delete"), ("update", "merge")), "C")
     yield from special_rows()
+    yield from altered_rows()
 
 
 def _is_metadata(operation: Operation) -> bool:

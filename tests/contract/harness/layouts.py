@@ -238,6 +238,33 @@ def _nested() -> Layout:
     )
 
 
+def _typed() -> Layout:
+    """Partition columns whose type can grow, in a table that may have defaults."""
+    columns = (
+        ("id", "bigint"),
+        ("k", "int"),
+        ("v", "varchar(8)"),
+        ("region", "varchar(8)"),
+        ("n", "int"),
+    )
+    properties = {"delta.enableTypeWidening": "true"}
+    made = {**properties, "delta.feature.allowColumnDefaults": "supported"}
+    inserts = (
+        f"INSERT INTO delta.`{{table}}` VALUES ({k}L, {k}, 'base', 'eu', 1), ({10 + k}L, {k}, 'base', 'us', 2)"
+        for k in (1, 2)
+    )
+    return Layout(
+        name="typed",
+        columns=columns,
+        build=(
+            f"CREATE TABLE delta.`{{table}}` ({_columns(columns)}) USING delta PARTITIONED BY (region, n){_properties(made)}",
+            *inserts,
+        ),
+        partition_columns=("region", "n"),
+        properties=properties,
+    )
+
+
 BY_DAY = "PARTITIONED BY (date)"
 BY_CLUSTER = "CLUSTER BY (date)"
 _DV = {"delta.enableDeletionVectors": "true"}
@@ -268,6 +295,46 @@ _ALL = (
     _daily("mapped", BY_DAY, {"delta.columnMapping.mode": "name"}),
     _daily("checkpoint-v2", BY_DAY, {"delta.checkpointPolicy": "v2"}),
     _daily("commit-timestamps", BY_DAY, {"delta.enableInCommitTimestamps": "true"}),
+    # To enable a feature here changes properties that the table has already.
+    _daily(
+        "features-off",
+        BY_DAY,
+        {
+            "delta.checkpointPolicy": "classic",
+            "delta.columnMapping.mode": "none",
+            "delta.enableDeletionVectors": "false",
+            "delta.enableInCommitTimestamps": "false",
+            "delta.enableRowTracking": "false",
+        },
+    ),
+    _daily(
+        "timestamps-off",
+        BY_DAY,
+        then=(
+            "ALTER TABLE delta.`{table}` SET TBLPROPERTIES ('delta.enableInCommitTimestamps' = 'true')",
+            "ALTER TABLE delta.`{table}` SET TBLPROPERTIES ('delta.enableInCommitTimestamps' = 'false')",
+        ),
+        also_stored={
+            "delta.enableInCommitTimestamps": "false",
+            "delta.inCommitTimestampEnablementVersion": "4",
+        },
+    ),
+    _daily(
+        "tracking-off",
+        BY_DAY,
+        then=(
+            "ALTER TABLE delta.`{table}` SET TBLPROPERTIES ('delta.enableRowTracking' = 'true')",
+            "ALTER TABLE delta.`{table}` SET TBLPROPERTIES ('delta.enableRowTracking' = 'false')",
+        ),
+        also_stored={"delta.enableRowTracking": "false"},
+    ),
+    _typed(),
+    _daily(
+        "purgeable",
+        BY_DAY,
+        _DV,
+        then=("DELETE FROM delta.`{table}` WHERE k = 1",),
+    ),
     _daily("tracking-supported", "", {"delta.feature.rowTracking": "supported"}),
     _grid(),
     _generated(),

@@ -14,38 +14,40 @@ Named = Mapping[str, tuple[str, Spec]]
 
 
 def special_rows() -> Iterator[Row]:
-    yield from _all("absent", _ABSENT, combinations_with_replacement(_ABSENT, 2))
-    yield from _all("identity", _IDENTITY, combinations_with_replacement(_IDENTITY, 2))
-    yield from _all("generated", _GENERATED, combinations_with_replacement(_GENERATED, 2))
-    yield from _all("grid", _GRID, ((name, probe) for name in _GRID for probe in _GRID_PROBES))
+    yield from rows_of("absent", _ABSENT, combinations_with_replacement(_ABSENT, 2))
+    yield from rows_of("identity", _IDENTITY, combinations_with_replacement(_IDENTITY, 2))
+    yield from rows_of("generated", _GENERATED, combinations_with_replacement(_GENERATED, 2))
+    yield from rows_of("grid", _GRID, ((name, probe) for name in _GRID for probe in _GRID_PROBES))
     daily = {name: (operation.kind, operation.spec) for name, operation in catalogue("A", "B").items()}
     probes = ("append", "delete", "optimize", "set-props", "vacuum")
     for layout, own in (("altered", _ALTERED), ("constrained", _CONSTRAINED), ("daily-dv", _VECTORED)):
-        yield from _all(layout, {**daily, **own}, ((name, probe) for name in own for probe in probes))
-        yield from _all(layout, own, combinations_with_replacement(own, 2))
-    yield from _all(
+        yield from rows_of(layout, {**daily, **own}, ((name, probe) for name in own for probe in probes))
+        yield from rows_of(layout, own, combinations_with_replacement(own, 2))
+    yield from rows_of(
         "clustered", {**daily, **_CLUSTERED}, ((name, probe) for name in _CLUSTERED for probe in probes)
     )
-    yield from _all("clustered", _CLUSTERED, combinations_with_replacement(_CLUSTERED, 2))
+    yield from rows_of("clustered", _CLUSTERED, combinations_with_replacement(_CLUSTERED, 2))
     for layout, pairs in _FEATURE_PAIRS.items():
-        yield from _all(layout, {**daily, **_FEATURES}, pairs)
-    yield from _all(
+        yield from rows_of(layout, {**daily, **_FEATURES}, pairs)
+    yield from rows_of(
         "daily", {**daily, **_DROPPING}, ((name, probe) for name in _DROPPING for probe in probes)
     )
-    yield from _all(
+    yield from rows_of(
         "daily", {**daily, **_OF_COLUMNS}, ((name, loser) for name in _OF_COLUMNS for loser in _COMPACTS)
     )
-    yield from _all("mapped", {**daily, **_RENAMING}, [("rename-partition", "optimize")])
-    yield from _all("daily", {**daily, **_UNBOUND}, ((name, "delete") for name in _UNBOUND))
-    yield from _all("daily", {**daily, **_REPLACING}, _PROTOCOL_PAIRS)
-    yield from _all("auto-compact", {**daily, **_COMPACTED}, [("append-compacted", "optimize")])
-    yield from _all("daily", {**daily, **_BY_FOLDER}, [("optimize-folder", "delete")])
-    yield from _all("daily", {**daily, **_CALLING}, ((name, probe) for name in _CALLING for probe in _RIVALS))
-    yield from _all("daily", _VACUUMED, ((name, vacuum) for name in _READING for vacuum in _VACUUMS))
-    yield from _all("kept-shortly", _VACUUMED, ((name, "vacuum") for name in _READING))
+    yield from rows_of("mapped", {**daily, **_RENAMING}, [("rename-partition", "optimize")])
+    yield from rows_of("daily", {**daily, **_UNBOUND}, ((name, "delete") for name in _UNBOUND))
+    yield from rows_of("daily", {**daily, **_REPLACING}, _PROTOCOL_PAIRS)
+    yield from rows_of("auto-compact", {**daily, **_COMPACTED}, [("append-compacted", "optimize")])
+    yield from rows_of("daily", {**daily, **_BY_FOLDER}, [("optimize-folder", "delete")])
+    yield from rows_of(
+        "daily", {**daily, **_CALLING}, ((name, probe) for name in _CALLING for probe in _RIVALS)
+    )
+    yield from rows_of("daily", _VACUUMED, ((name, vacuum) for name in _READING for vacuum in _VACUUMS))
+    yield from rows_of("kept-shortly", _VACUUMED, ((name, "vacuum") for name in _READING))
 
 
-def _all(layout: str, named: Named, pairs: Iterable[tuple[str, str]]) -> Iterator[Row]:
+def rows_of(layout: str, named: Named, pairs: Iterable[tuple[str, str]]) -> Iterator[Row]:
     for first, second in pairs:
         (kind, spec), (other_kind, other_spec) = named[first], named[second]
         yield Row(

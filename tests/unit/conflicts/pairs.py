@@ -34,11 +34,20 @@ class Given(Known, total=False):
     """The same of the table of orders, which has its partitions or none."""
 
     partitioned: bool
+    columns: Mapping[str, str]
+    """Types of columns that it has besides."""
 
 
-def facts(version: str = "4.4.0", *, partitioned: bool = True, **more: Unpack[Known]) -> TableFacts:
+def facts(
+    version: str = "4.4.0",
+    *,
+    partitioned: bool = True,
+    columns: Mapping[str, str] | None = None,
+    **more: Unpack[Known],
+) -> TableFacts:
     given: Known = {"log_store": LogStore.SAFE, "dialect": oss(version), **more}
-    return TableFacts(columns=Table.of(COLUMNS, ["date"] if partitioned else []), **given)
+    every = {**COLUMNS, **(columns or {})}
+    return TableFacts(columns=Table.of(every, ["date"] if partitioned else []), **given)
 
 
 def job(spec: str | dict[str, Any], known: TableFacts, **conf: str) -> JobFootprint:

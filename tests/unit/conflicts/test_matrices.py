@@ -150,6 +150,31 @@ def test_enabling_a_feature_lets_others_commit_from_a_version_on(winner: str, pa
         assert (level is Level.NEVER) == (version in passes), version
 
 
+def test_enabling_timestamps_again_changes_when_they_were_enabled() -> None:
+    """Delta keeps that when they are disabled, and lets others commit only where it is new."""
+    enabled_once = {"delta.inCommitTimestampEnablementVersion": "4"}
+    for properties in (enabled_once, {"delta.enableInCommitTimestamps": "false"}):
+        assert loses(p.APPEND, p.TIMESTAMPS, "4.4.0", properties=properties) == (Level.MAY, MC)
+        assert loses(p.APPEND, p.VECTORS, "4.4.0", properties=properties) == (Level.NEVER, None)
+
+
+def test_column_mapping_changes_the_type_of_a_struct() -> None:
+    mapping = "ALTER TABLE {t} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"
+    for version in ("4.1.0", "4.4.0"):
+        assert loses(p.APPEND, mapping, version) == (Level.NEVER, None)
+        for nested in ("struct<x:int>", "array<struct<x:int>>", "map<string,struct<x:int>>"):
+            columns = {"info": nested}
+            assert loses(p.APPEND, mapping, version, columns=columns) == (Level.WILL, MC)
+            assert loses(p.OPTIMIZE, mapping, version, columns=columns) == (Level.MAY, MC)
+        assert loses(p.APPEND, mapping, version, columns={"info": "array<int>"}) == (Level.NEVER, None)
+        both = mapping.replace("'name'", "'name', 'delta.enableDeletionVectors' = 'true'")
+        mapped: p.Given = {
+            "columns": {"info": "struct<x:int>"},
+            "properties": {"delta.columnMapping.mode": "name"},
+        }
+        assert loses(p.APPEND, both, version, **mapped) == (Level.NEVER, None)
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_same_metadata_again_is_harmless_from_4_1_on(version: str) -> None:
     level, _ = loses(p.APPEND, p.SET, version, properties={"owner": "ops"})
@@ -167,6 +192,8 @@ def test_clustering_columns_are_a_domain_of_their_own() -> None:
     clustered: p.Given = {"partitioned": False, "clustering_columns": ("date",)}
     assert loses(p.OVERWRITE, "ALTER TABLE {t} CLUSTER BY (k)", "4.4.0", **clustered) == (Level.WILL, CT)
     assert loses("ALTER TABLE {t} CLUSTER BY (k)", p.MERGE, "4.4.0", **clustered) == (Level.NEVER, None)
+    changed_before = f"{p.SET}; SET spark.sql.sources.partitionOverwriteMode = dynamic; {p.OVERWRITE}"
+    assert loses(changed_before, "ALTER TABLE {t} CLUSTER BY (k)", "4.4.0", **clustered) == (Level.MAY, CT)
 
 
 def test_the_level_that_other_engines_store_lets_changes_survive_blind_appends() -> None:

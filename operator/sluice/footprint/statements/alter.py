@@ -31,6 +31,7 @@ ENABLING = {
     "delta.enableincommittimestamps": ("true", "inCommitTimestamp"),
 }
 """Settings that enable a feature; later versions of Delta let others commit then."""
+_OF_TIMESTAMPS = ("delta.enableincommittimestamp", "delta.incommittimestamp")
 
 AFTER_COMMENT = f"IS (?:{STRING}|NULL)"
 _PLACE = rf"FIRST|AFTER {NAME}"
@@ -208,11 +209,12 @@ def _with_properties(reading: Reading, wanted: dict[str, str]) -> TableFootprint
             Operation.ALTER, metadata=Metadata.MAY_CHANGE, protocol=Protocol.MAY_ADD, ends_readers=True
         )
     enabling = all(key in ENABLING and value.lower() == ENABLING[key][0] for key, value in wanted.items())
-    if known is not None and enabling:
+    again = _may_enable_timestamps_again(wanted, known)
+    if known is not None and enabling and not again and not _maps_fields(wanted, known, reading):
         enables = frozenset(ENABLING[key][1] for key in wanted)
         return _metadata_only(reading, Metadata.ENABLES, Protocol.MAY_ADD, enables=enables, certain=True)
     protocol = Protocol.MAY_ADD if any(_may_add_a_feature(key) for key in wanted) else Protocol.NONE
-    if known is None or any(key.startswith(_ONLY_WRITTEN) for key in wanted):
+    if known is None or again or any(key.startswith(_ONLY_WRITTEN) for key in wanted):
         return _metadata_only(reading, Metadata.MAY_CHANGE, protocol)
     return _metadata_only(reading, Metadata.CHANGES, protocol)
 
@@ -264,6 +266,19 @@ def _rewrites_files(wanted: dict[str, str], known: dict[str, str] | None) -> boo
     if wanted.get(_MAPPING, "").lower() != "none":
         return False
     return known is None or known.get(_MAPPING, "none").lower() != "none"
+
+
+def _may_enable_timestamps_again(wanted: dict[str, str], known: dict[str, str] | None) -> bool:
+    """Whether the table may have had in-commit timestamps before. Delta then changes the version and the time at which they
+    were enabled, which it never removed, and lets others commit only if both are new."""
+    return all(any(key.startswith(_OF_TIMESTAMPS) for key in keys) for keys in (wanted, known or {}))
+
+
+def _maps_fields(wanted: dict[str, str], known: dict[str, str], reading: Reading) -> bool:
+    """Whether column mapping gives ids to fields of structs. Delta takes these for other types, and lets nobody else commit."""
+    if wanted.get(_MAPPING) in (None, known.get(_MAPPING)) or reading.facts is None:
+        return False
+    return any("struct" in column.type.text.lower() for column in reading.facts.columns.columns)
 
 
 def _leaves_columns(key: str) -> bool:

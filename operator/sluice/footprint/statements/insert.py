@@ -140,6 +140,7 @@ def overwrite_partitions(
             Operation.OVERWRITE_PARTITIONS,
             deletes=EVERYTHING,
             metadata=evolution(reading),
+            domains=frozenset({CLUSTERING}),
             not_understood=source.widened,
         )
     return reading.footprint(
