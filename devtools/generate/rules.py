@@ -137,7 +137,7 @@ ON_OPEN_SOURCE = """
 Proved on real Delta: each rule is held against all recorded races (`tests/contract/truth`), which are raced again in part by
 each `./dev test contract`. If the engine is not known, only what also holds for Databricks is let through, and
 nothing is called `will`. Versions differ as this table says. In all of them column mapping aborts others on a table with
-structs, and so do in-commit timestamps on a table that had them before.
+structs, and so do in-commit timestamps on a table that had them before. On a table with identity columns each change may.
 
 | Delta Lake | features whose enabling lets others commit | metadata that stays the same |
 | --- | --- | --- |

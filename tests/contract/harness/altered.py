@@ -96,6 +96,13 @@ _NESTED_PAIRS = (("mapping", "append"), ("mapping", "delete"), ("vectors", "appe
 _OTHER_DAY = date("B")
 _IDENTITY: Named = {
     "insert-generated": ("append", sql(f"INSERT INTO {T} (k, date) VALUES (7, {date('A')})")),
+    "generate-then-enable": (
+        "append",
+        sql(
+            f"INSERT INTO {T} (k, date) VALUES (7, {date('A')});"
+            f" ALTER TABLE {T} SET TBLPROPERTIES ({_FEATURES['vectors']})"
+        ),
+    ),
     "update": ("update", sql(f"UPDATE {T} SET k = 9 WHERE date = {_OTHER_DAY} AND k = 1")),
     "merge-update": (
         "merge",
@@ -110,6 +117,7 @@ _IDENTITY: Named = {
 _IDENTITY_PAIRS = (
     *(("insert-generated", one) for one in ("update", "merge-update", "vacuum", "stream")),
     ("mapping", "update"),
+    ("generate-then-enable", "update"),
 )
 _CLUSTERING: Named = {
     "cluster-by": ("cluster-by", _alter("CLUSTER BY (k)")),

@@ -158,6 +158,17 @@ def test_enabling_timestamps_again_changes_when_they_were_enabled() -> None:
         assert loses(p.APPEND, p.VECTORS, "4.4.0", properties=properties) == (Level.NEVER, None)
 
 
+def test_after_an_identity_column_has_risen_no_change_of_metadata_is_harmless() -> None:
+    """Delta lets the rise pass, and then holds it against the next change."""
+    again = "ALTER TABLE {t} SET TBLPROPERTIES ('owner' = 'ops')"
+    absent = "ALTER TABLE {t} UNSET TBLPROPERTIES ('team')"
+    for change in (p.VECTORS, p.TRACKING, again, absent):
+        given: p.Given = {"properties": {"owner": "ops"}}
+        assert loses(p.DELETE_B, change, "4.4.0", **given) == (Level.NEVER, None), change
+        given["identity_columns"] = frozenset({"id"})
+        assert loses(p.DELETE_B, change, "4.4.0", **given) == (Level.MAY, MC), change
+
+
 def test_column_mapping_changes_the_type_of_a_struct() -> None:
     mapping = "ALTER TABLE {t} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"
     for version in ("4.1.0", "4.4.0"):

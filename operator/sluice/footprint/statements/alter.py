@@ -194,6 +194,7 @@ def _set_properties(reading: Reading) -> TableFootprint:
     found = _with_properties(reading, wanted)
     return replace(
         found,
+        metadata=_beside_identity(found.metadata, reading),
         keeps_partition_columns=found.keeps_partition_columns or all(map(_leaves_columns, wanted)),
         leaves_retention_hours=_retention(given),
         ends_readers=found.ends_readers or (ends_feed and found.metadata is not Metadata.SAME),
@@ -228,6 +229,7 @@ def _unset_properties(reading: Reading) -> TableFootprint:
     ends_feed = _CHANGE_FEED in given and found.metadata is not Metadata.SAME
     return replace(
         found,
+        metadata=_beside_identity(found.metadata, reading),
         keeps_partition_columns=found.keeps_partition_columns or all(map(_leaves_columns, given)),
         leaves_retention_hours=leaves,
         ends_readers=found.ends_readers or ends_feed,
@@ -266,6 +268,13 @@ def _rewrites_files(wanted: dict[str, str], known: dict[str, str] | None) -> boo
     if wanted.get(_MAPPING, "").lower() != "none":
         return False
     return known is None or known.get(_MAPPING, "none").lower() != "none"
+
+
+def _beside_identity(metadata: Metadata, reading: Reading) -> Metadata:
+    """Returns what the change is to writers that began before an identity column's mark rose. Delta lets that pass, but forgets
+    it: then the next metadata differs from theirs by more than this change."""
+    harmless = metadata in (Metadata.SAME, Metadata.ENABLES)
+    return Metadata.MAY_CHANGE if harmless and reading.facts and reading.facts.identity_columns else metadata
 
 
 def _may_enable_timestamps_again(wanted: dict[str, str], known: dict[str, str] | None) -> bool:
