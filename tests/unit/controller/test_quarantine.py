@@ -85,7 +85,7 @@ def leaders(tmp_path: Path) -> Iterator[list[Around]]:
 @pytest.fixture
 def key(tmp_path: Path) -> TableKey:
     """A table whose log ends its readers."""
-    large_line_in_commit(tmp_path / "t", 100)
+    large_line_in_commit(tmp_path / "t", 300)
     return key_of_path(str(tmp_path / "t"))
 
 
