@@ -109,7 +109,7 @@ def test_the_commits_of_one_attempt_are_told_in_their_order(
 def test_a_log_that_takes_too_much_memory_does_not_tell_of_a_run_and_says_why(
     reads: TableProcesses, tmp_path: Path
 ) -> None:
-    large_line_in_commit(tmp_path / "hostile", 100)
+    large_line_in_commit(tmp_path / "hostile", 300)
     hostile, at_first = key_of_path(str(tmp_path / "hostile")), own_memory()
     with pytest.raises(
         LogUnreadableError, match=f"the log of {hostile} cannot be read: its reader needed more than 160 MiB"
