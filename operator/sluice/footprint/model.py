@@ -310,6 +310,12 @@ class JobFootprint:
         """A fingerprint that is the same for footprints that get the same verdicts."""
         return fingerprint_of(tuple(getattr(self, one.name) for one in fields(self)))
 
+    def prepare(self) -> None:
+        """Works out what each comparison asks for, which takes long where there are many statements."""
+        for group in self.groups:
+            for part in (group, *group.parts):
+                part.as_one  # noqa: B018 - is kept
+
     @cached_property
     def groups(self) -> tuple[StatementGroup, ...]:
         """Its statements in groups, in the order of each group's first."""

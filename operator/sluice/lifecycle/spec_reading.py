@@ -111,6 +111,7 @@ def reader() -> Callable[[object], object]:
                     NoFingerprintError
                 ):  # the comparison with other jobs says what is wrong with it
                     footprint.fingerprint  # noqa: B018 - the answer has it with it: it takes a long time, too
+                footprint.prepare()
             return SpecAnswer(footprint, work.unrepeatable)
         except NotUnderstoodError as error:
             return SpecAnswer(error)

@@ -67,11 +67,12 @@ def test_the_answer_is_what_the_operator_would_have_read_itself(spec: Json, *, w
     assert found.unrepeatable == work.unrepeatable
 
 
-def test_the_answer_has_its_fingerprint_which_takes_the_operator_long_to_work_out() -> None:
+def test_the_answer_has_what_takes_the_operator_long_to_work_out() -> None:
     found = answer(SpecQuestion({"sql": ERASES}, PROFILES, "etl", Names(), FACTS, FACTS)).footprint
     assert isinstance(found, JobFootprint)
     itself = Work({"sql": ERASES}, PROFILES, "etl").footprint_with_facts(Names(), FACTS, FACTS)
     assert vars(found)["fingerprint"] == itself.fingerprint
+    assert all("as_one" in vars(part) for group in vars(found)["groups"] for part in (group, *group.parts))
 
 
 @pytest.mark.parametrize(
