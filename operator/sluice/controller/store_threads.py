@@ -14,7 +14,8 @@ from sluice.tables import TableKey
 
 logger = logging.getLogger(__name__)
 
-PER_STORE = 8
+PER_STORE = 6
+"""Fewer than a namespace may have, so that a store that hangs leaves places to its other stores."""
 IN_ALL = 16
 """Reads that are not overdue."""
 MOST_STUCK = 48

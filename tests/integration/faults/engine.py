@@ -2,6 +2,7 @@
 
 import threading
 from dataclasses import dataclass, field
+from http.client import HTTPException
 from random import Random
 from time import monotonic
 from typing import Self
@@ -9,6 +10,7 @@ from typing import Self
 from kubernetes.client import ApiException
 from urllib3.exceptions import HTTPError
 
+from integration.objects import RefusedRequestError
 from integration.operator.played import Played, committed
 from sluice.api import names
 from sluice.api.base import Json
@@ -51,9 +53,9 @@ class Engine(threading.Thread):
         while not self._stopping.wait(LOOK_EVERY):
             try:
                 self._look()
-            except (HTTPError, OSError):
+            except (HTTPError, HTTPException, OSError):
                 continue  # the API server is away; both ask again
-            except ApiException as error:
+            except (ApiException, RefusedRequestError) as error:
                 if error.status < 500 and error.status != 429:
                     self.faults.append(f"the played engine failed: {error}")
                     raise

@@ -82,11 +82,11 @@ _HIDING: dict[str, tuple[Any, str]] = {
                     "operation": "UPDATE",
                     "reads": "true",
                     "writes": "true",
-                    "deletes": "true",
+                    "rewinds": "true",
                 }
             ]
         },
-        "status.footprint[0].deletes",
+        "status.footprint[0].rewinds",
     ),
     "footprint-text": ({"footprint": "all"}, "status.footprint"),
 }
