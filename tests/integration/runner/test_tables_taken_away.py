@@ -63,19 +63,19 @@ def test_a_name_of_which_spark_cannot_tell_where_it_leads_is_not_taken_for_no_ta
     spark: SparkSession, table: Path, before_the_look: Meanwhile
 ) -> None:
     def leads_nowhere() -> None:
-        spark.sql("DROP TABLE entries")
-        spark.sql(f"CREATE TABLE base USING delta AS SELECT * FROM {at(table)}")
-        spark.sql("CREATE VIEW entries AS SELECT * FROM base")
-        spark.sql("DROP TABLE base")
-        spark.sql("CREATE TABLE base (other INT) USING delta")
+        spark.sql("DROP TABLE followed")
+        spark.sql(f"CREATE TABLE followed_base USING delta AS SELECT * FROM {at(table)}")
+        spark.sql("CREATE VIEW followed AS SELECT * FROM followed_base")
+        spark.sql("DROP TABLE followed_base")
+        spark.sql("CREATE TABLE followed_base (other INT) USING delta")
 
-    spark.sql(f"CREATE TABLE entries USING delta LOCATION '{table}'")
+    spark.sql(f"CREATE TABLE followed USING delta LOCATION '{table}'")
     before_the_look(leads_nowhere)
     try:
-        message = told(run_sql(spark, "DELETE FROM entries WHERE id = 1"))
+        message = told(run_sql(spark, "DELETE FROM followed WHERE id = 1"))
     finally:
-        spark.sql("DROP VIEW IF EXISTS entries")
-        spark.sql("DROP TABLE IF EXISTS base")
+        spark.sql("DROP VIEW IF EXISTS followed")
+        spark.sql("DROP TABLE IF EXISTS followed_base")
     assert "INCOMPATIBLE_VIEW_SCHEMA_CHANGE" in message
 
 
