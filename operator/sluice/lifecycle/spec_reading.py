@@ -93,18 +93,21 @@ def reader() -> Callable[[object], object]:
     """Returns what answers in the process. It keeps the texts that it has read: questions about one spec come one after another."""
     works = Works()
     profiles: Mapping[str, RuntimeProfile] = {}
+    names = Names()
 
     def read(asked: object) -> SpecAnswer:
-        nonlocal profiles
+        nonlocal profiles, names
         question = cast("SpecQuestion", asked)
         if question.profiles != profiles:
             profiles = question.profiles
+        if question.names is not None and question.names != names:
+            names = question.names
         work = works.of(question.spec, profiles, question.namespace)
         try:
             footprint = (
                 work.footprint_from_spec
                 if question.names is None
-                else work.footprint_with_facts(question.names, question.facts, question.sources)
+                else work.footprint_with_facts(names, question.facts, question.sources)
             )
             if question.names is not None:
                 with suppress(

@@ -75,6 +75,15 @@ def test_the_answer_has_what_takes_the_operator_long_to_work_out() -> None:
     assert all("as_one" in vars(part) for group in vars(found)["groups"] for part in (group, *group.parts))
 
 
+def test_equal_specs_are_read_once_with_what_is_known_of_their_tables() -> None:
+    """Ten scripts that erase one person after another took the process ten times as long as one."""
+    reads, footprints = reader(), []
+    for _ in range(2):
+        asked = SpecQuestion({"sql": ERASES}, PROFILES, "etl", Names(), FACTS, FACTS)
+        footprints.append(cast("SpecAnswer", reads(_sent(asked))).footprint)
+    assert footprints[0] is footprints[1]
+
+
 @pytest.mark.parametrize(
     "spec", [{"sql": "DELETE FORM t"}, {"sql": 7}, None, {"sql": "SELECT 1", "runtimeRef": "no"}]
 )
