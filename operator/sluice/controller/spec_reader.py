@@ -13,6 +13,7 @@ from sluice.controller.world import World
 from sluice.footprint import NotUnderstoodError
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.spec_reading import FACTORY, SpecAnswer, SpecQuestion
+from sluice.processes.bounded_dict import BoundedDict
 from sluice.processes.child import DeathCause, DeathError, NoAnswerError
 from sluice.processes.limits import Limits, memory_of_container
 from sluice.processes.pool import Pool, QuarantineError
@@ -21,6 +22,8 @@ logger = logging.getLogger(__name__)
 
 CPU_SECONDS = 20
 """For one spec."""
+MOST_ANSWERS = 8
+"""Answers that are kept for equal jobs."""
 ASK_AGAIN = 1.0
 """Seconds until a question is asked again whose process ended."""
 _SPLIT = "write it as several jobs, or with fewer statements, values and conditions"
@@ -50,6 +53,10 @@ class SpecReader:
         self._asked: dict[str, _Asked] = {}
         """By the job's uid."""
         self._reading: asyncio.Task[None] | None = None
+        self._answers: BoundedDict[tuple[str, bool], tuple[SpecQuestion, SpecAnswer]] = BoundedDict(
+            MOST_ANSWERS
+        )
+        """The last ones, by what was asked. The thread alone uses it."""
 
     def close(self) -> None:
         if self._reading is not None:
@@ -122,6 +129,12 @@ class SpecReader:
             return SpecAnswer(NotUnderstoodError(f"the spec cannot be read: the operator {error}"))
 
     def _asks(self, question: SpecQuestion) -> SpecAnswer:
+        """Equal jobs share one answer: it may take long to unpack, and much memory."""
+        key = (question.key, question.names is None)
+        known = self._answers.get(key)
+        if known is not None and known[0].names is question.names and known[0].asks_the_same(question):
+            return known[1]
         answer = self._pool.ask(question.key, question, lane=0)
         assert isinstance(answer, SpecAnswer)  # noqa: S101 - the other end is ours
+        self._answers.put(key, (question, answer))
         return answer

@@ -211,6 +211,20 @@ async def test_a_job_that_was_begun_is_read_with_its_tables_before_the_next_one_
     assert world.jobs[first].is_read_with_facts
 
 
+async def test_equal_jobs_share_what_was_read(specs: SpecReader, world: World, process: Process) -> None:
+    for name in ("a", "b"):
+        world.job_seen(job_body(name, sql=f"DELETE FROM delta.`/lake/t` WHERE id = 1 {LONG}"))
+    first, second = [await has_read(specs, world, f"uid-{name}") for name in ("a", "b")]
+    assert first.footprint_from_spec is second.footprint_from_spec
+    world.table_seen(key_of_path("/lake/t"), TableFacts(Table.of({"id": "bigint"})))
+    first, second = [await has_read(specs, world, f"uid-{name}") for name in ("a", "b")]
+    assert first.footprint is second.footprint
+    assert len(process.questions) == 2
+    world.table_seen(key_of_path("/lake/t"), TableFacts(Table.of({"id": "int"})))
+    await has_read(specs, world, "uid-a")
+    assert len(process.questions) == 3
+
+
 async def test_namespaces_take_turns(specs: SpecReader, world: World, process: Process) -> None:
     process.may_read.clear()
     uids = [arrives(world, f"a{number}") for number in range(5)]
