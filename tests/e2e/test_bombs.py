@@ -118,8 +118,12 @@ def likes(installed: Installed, lake: Path, prefix: str) -> list[str]:
 def erasures(installed: Installed, lake: Path, prefix: str) -> list[str]:
     """As ten daily scripts do that erase one person after another."""
     table = _with_columns(lake / "people")
-    sql = ";\n".join(f"DELETE FROM delta.`{table}` WHERE id = {person}" for person in range(1_500))
-    return installed.apply(prefix, [{"sql": sql}] * 10)
+
+    def sql(script: int) -> str:
+        people = range(script, 15_000, 10)
+        return ";\n".join(f"DELETE FROM delta.`{table}` WHERE id = {person}" for person in people)
+
+    return installed.apply(prefix, [{"sql": sql(script)} for script in range(10)])
 
 
 def checkpoint_of_equal_rows(installed: Installed, lake: Path, prefix: str) -> list[str]:
