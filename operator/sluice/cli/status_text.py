@@ -1,5 +1,7 @@
 """`sluice status`, for people. It takes plain data, so that it need not import what asks a cluster."""
 
+from collections.abc import Callable, Iterable, Sequence
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -51,15 +53,10 @@ def _show_leader(found: Json, out: Console) -> None:
 
 
 def _show_unexplained(unexplained: list[Json], out: Console, most: int | None) -> None:
-    if not unexplained:
-        return
-    table = Table(box=None, pad_edge=False)
-    for column in ("UNEXPLAINED LEASE", "JOB", "TABLES"):
-        table.add_column(column, overflow="fold")
-    for one in unexplained[:most]:
-        table.add_row(one["holder"], one["job"], ", ".join(one["tables"]))
-    out.print(table)
-    _show_how_many_more(unexplained, out, most)
+    columns = ("UNEXPLAINED LEASE", "JOB", "TABLES")
+    _show_table(
+        columns, unexplained, lambda one: (one["holder"], one["job"], ", ".join(one["tables"])), out, most
+    )
 
 
 def _show_policies(found: Json, out: Console, most: int | None) -> None:
@@ -68,16 +65,9 @@ def _show_policies(found: Json, out: Console, most: int | None) -> None:
         return
     counted = ", ".join(f"{count} {condition}" for condition, count in found["policies"].items())
     out.print(f"Policies: {counted or 'none'}")
+    columns = ("STALLED POLICY", "REASON", "WHY")
     stalled = found["stalledPolicies"]
-    if not stalled:
-        return
-    table = Table(box=None, pad_edge=False)
-    for column in ("STALLED POLICY", "REASON", "WHY"):
-        table.add_column(column, overflow="fold")
-    for one in stalled[:most]:
-        table.add_row(one["policy"], one["reason"], _cut(one["message"]))
-    out.print(table)
-    _show_how_many_more(stalled, out, most)
+    _show_table(columns, stalled, lambda one: (one["policy"], one["reason"], _cut(one["message"])), out, most)
 
 
 def _cut(text: str) -> str:
@@ -85,47 +75,50 @@ def _cut(text: str) -> str:
 
 
 def _show_holding(holding: list[Json], out: Console, most: int | None) -> None:
-    if not holding:
-        return
-    table = Table(box=None, pad_edge=False)
     some_tell = any(one["progress"] or one["stream"] for one in holding[:most])
-    for column in ("HOLDS", "PHASE", "ATTEMPT", "TABLES", *(["PROGRESS"] if some_tell else [])):
-        table.add_column(column, overflow="fold")
-    for one in holding[:most]:
-        attempt = "" if one["attempt"] is None else str(one["attempt"])
+
+    def row(one: Json) -> Sequence[str]:
         told = [_how_far(one)] if some_tell else []
-        table.add_row(one["job"], one["phase"], attempt, ", ".join(one["tables"]), *told)
-    out.print(table)
-    _show_how_many_more(holding, out, most)
+        return one["job"], one["phase"], _attempt(one), ", ".join(one["tables"]), *told
+
+    columns = ("HOLDS", "PHASE", "ATTEMPT", "TABLES", *(["PROGRESS"] if some_tell else []))
+    _show_table(columns, holding, row, out, most)
 
 
 def _show_paused(paused: list[Json], out: Console, most: int | None) -> None:
-    if not paused:
-        return
-    table = Table(box=None, pad_edge=False)
-    for column in ("PAUSES", "WHY", "PROGRESS"):
-        table.add_column(column, overflow="fold")
-    for one in paused[:most]:
-        table.add_row(
-            one["job"],
-            stream_text.pause(one["pause"] or {}),
-            "" if one["stream"] is None else stream_text.progress(one["stream"]),
-        )
-    out.print(table)
-    _show_how_many_more(paused, out, most)
+    def row(one: Json) -> Sequence[str]:
+        progress = "" if one["stream"] is None else stream_text.progress(one["stream"])
+        return one["job"], stream_text.pause(one["pause"] or {}), progress
+
+    _show_table(("PAUSES", "WHY", "PROGRESS"), paused, row, out, most)
 
 
 def _show_retrying(retrying: list[Json], out: Console, most: int | None) -> None:
-    if not retrying:
+    columns = ("RETRIED", "FAILED ATTEMPT", "QUEUES AT")
+    _show_table(columns, retrying, lambda one: (one["job"], _attempt(one), one["at"] or ""), out, most)
+
+
+def _show_table(
+    columns: Iterable[str],
+    found: list[Json],
+    row: Callable[[Json], Sequence[str]],
+    out: Console,
+    most: int | None,
+) -> None:
+    if not found:
         return
     table = Table(box=None, pad_edge=False)
-    for column in ("RETRIED", "FAILED ATTEMPT", "QUEUES AT"):
+    for column in columns:
         table.add_column(column, overflow="fold")
-    for one in retrying[:most]:
-        attempt = "" if one["attempt"] is None else str(one["attempt"])
-        table.add_row(one["job"], attempt, one["at"] or "")
+    for one in found[:most]:
+        table.add_row(*row(one))
     out.print(table)
-    _show_how_many_more(retrying, out, most)
+    if most is not None and len(found) > most:
+        out.print(f"and {len(found) - most} more; --all shows them")
+
+
+def _attempt(one: Json) -> str:
+    return "" if one["attempt"] is None else str(one["attempt"])
 
 
 def _how_far(one: Json) -> str:
@@ -141,8 +134,3 @@ def _progress(progress: Json | None) -> str:
     last = progress.get("lastCommit")
     committed = f", committed version {last['version']} of {last['table']}" if last is not None else ""
     return f"{progress['statement']} of {progress['of']}: {progress['operation']} since {progress['since']}{committed}"
-
-
-def _show_how_many_more(shown: list[Json], out: Console, most: int | None) -> None:
-    if most is not None and len(shown) > most:
-        out.print(f"and {len(shown) - most} more; --all shows them")

@@ -1,6 +1,6 @@
 """The figures that the operator counts and measures, for Prometheus. docs/operations.md lists each name, which a test checks."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -372,13 +372,23 @@ class _Now(Collector):
         for phase, count in sorted(now.jobs.items()):
             jobs.add_metric([phase], count)
         yield jobs
-        yield _by_reason(now.need_a_person)
+        yield _counted(
+            "sluice_jobs_needing_a_person",
+            "Jobs that have not ended and do not go on by themselves, by reason.",
+            ["reason"],
+            (((reason,), count) for reason, count in now.need_a_person.items()),
+        )
         yield GaugeMetricFamily(
             "sluice_longest_wait_seconds",
             "Seconds since the job was queued that has waited longest; 0: none waits.",
             value=now.longest_wait,
         )
-        yield _by_phase_and_reason(now.streams)
+        yield _counted(
+            "sluice_streams",
+            "Streams that have not ended, as this process sees them, by phase and reason.",
+            ["phase", "reason"],
+            now.streams.items(),
+        )
         yield GaugeMetricFamily(
             "sluice_longest_pause_seconds",
             "Seconds for which the stream has paused for others that has paused longest; 0: none pauses.",
@@ -389,8 +399,19 @@ class _Now(Collector):
             "How often the stream has failed that has failed most often since one of its batches ended.",
             value=now.stream_failures,
         )
-        yield _by_condition_and_reason(now.policies)
-        yield _by_kind_and_state(self._leases() if now.leads else {})
+        yield _counted(
+            "sluice_policies",
+            "Policies, as this process sees them, by the condition that is True and its reason.",
+            ["condition", "reason"],
+            now.policies.items(),
+        )
+        leases = self._leases() if now.leads else {}
+        yield _counted(
+            "sluice_leases",
+            "Leases that the leader knows; one that keeps others from several kinds of things counts for each.",
+            ["kind", "state"],
+            (((kind.value, state.value), count) for (kind, state), count in leases.items()),
+        )
         conditions = GaugeMetricFamily(
             "sluice_condition", "The operator's conditions; 1: all is well.", labels=["type"]
         )
@@ -400,45 +421,10 @@ class _Now(Collector):
         yield conditions
 
 
-def _by_reason(need_a_person: Mapping[str, int]) -> Metric:
-    family = GaugeMetricFamily(
-        "sluice_jobs_needing_a_person",
-        "Jobs that have not ended and do not go on by themselves, by reason.",
-        labels=["reason"],
-    )
-    for reason, count in sorted(need_a_person.items()):
-        family.add_metric([reason], count)
-    return family
-
-
-def _by_phase_and_reason(streams: Mapping[tuple[str, str], int]) -> Metric:
-    family = GaugeMetricFamily(
-        "sluice_streams",
-        "Streams that have not ended, as this process sees them, by phase and reason.",
-        labels=["phase", "reason"],
-    )
-    for labels, count in sorted(streams.items()):
-        family.add_metric(labels, count)
-    return family
-
-
-def _by_condition_and_reason(policies: Mapping[tuple[str, str], int]) -> Metric:
-    family = GaugeMetricFamily(
-        "sluice_policies",
-        "Policies, as this process sees them, by the condition that is True and its reason.",
-        labels=["condition", "reason"],
-    )
-    for labels, count in sorted(policies.items()):
-        family.add_metric(labels, count)
-    return family
-
-
-def _by_kind_and_state(leases: Leases) -> Metric:
-    family = GaugeMetricFamily(
-        "sluice_leases",
-        "Leases that the leader knows; one that keeps others from several kinds of things counts for each.",
-        labels=["kind", "state"],
-    )
-    for (kind, state), count in sorted(leases.items()):
-        family.add_metric([kind.value, state.value], count)
+def _counted(
+    name: str, says: str, labels: Sequence[str], counts: Iterable[tuple[Sequence[str], int]]
+) -> Metric:
+    family = GaugeMetricFamily(name, says, labels=labels)
+    for values, count in sorted(counts):
+        family.add_metric(values, count)
     return family

@@ -222,7 +222,9 @@ class PolicyLooks:
         try:
             self.looks += 1
             began, begun = datetime.now(UTC), time.monotonic()
-            reading = self._threads.read(watched.key, watched.namespace, partial(self._look_at, watched.key))
+            reading = self._threads.read(
+                watched.key, [watched.namespace], partial(self._look_at, watched.key)
+            )
             if not await self._ends_in_time(watched.key, reading):
                 self._threads.is_overdue(watched.key)
                 watched.failed = True

@@ -71,7 +71,7 @@ class RunLogs:
         for table in tables:
             try:
                 question = RunQuestion(table, job.uid, attempt.number, attempt.granted_at, is_application)
-                commits, _ = await self._threads.read(table, job.namespace, partial(self._read, question))
+                commits, _ = await self._threads.read(table, [job.namespace], partial(self._read, question))
                 found += [(table, commit) for commit in commits]
             except LogUnreadableError as error:
                 unread.append(str(error))

@@ -5,7 +5,7 @@ import asyncio
 import logging
 import time
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -50,7 +50,7 @@ class _Read(Generic[Found]):
     namespace: str | None = None
     """The one whose place it has. None: it waits."""
     is_overdue: bool = False
-    """Whether nobody waits for it any more."""
+    """Whether its callers have stopped waiting for it."""
 
 
 class StoreThreads(Generic[Found]):
@@ -86,12 +86,13 @@ class StoreThreads(Generic[Found]):
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def read(
-        self, key: TableKey, namespace: str, work: Callable[[], Found]
+        self, key: TableKey, namespaces: Iterable[str], work: Callable[[], Found]
     ) -> asyncio.Future[tuple[Found, float]]:
         """Reads the table, one read at a time, and answers with what was found and the time when the read began. It begins when
-        it is the turn of its namespace, and there is a place for its store."""
+        it is the turn of one of the namespaces, and there is a place for its store."""
         read = self._last[key] = _Read(key, work, asyncio.get_running_loop().create_future())
-        self._wait(read, namespace)
+        for namespace in namespaces:
+            self._wait(read, namespace)
         self._begin()
         return read.answer
 
@@ -160,10 +161,10 @@ class StoreThreads(Generic[Found]):
             stores.move_to_end(store)
             if not waiting:
                 del stores[store]
-            if found is not None:
-                self._waiting.move_to_end(namespace)
             if not stores:
                 del self._waiting[namespace]
+            elif found is not None:
+                self._waiting.move_to_end(namespace)
             if found is not None:
                 return found
         return None

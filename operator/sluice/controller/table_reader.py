@@ -165,10 +165,7 @@ class TableReader:
         """Returns the facts and the time when the read began."""
         asked = time.monotonic()
         self.reads += 1
-        first, *others = self._namespaces_asking(key)
-        reading = self._threads.read(key, first, partial(self._read, key))
-        for namespace in others:
-            self._threads.joins(key, namespace)
+        reading = self._threads.read(key, self._namespaces_asking(key), partial(self._read, key))
         if not (await asyncio.wait({reading}, timeout=self._patience))[0]:
             self._overdue.add(key)
             self._threads.is_overdue(key)

@@ -63,7 +63,7 @@ def _whom(decision: Decision) -> str:
 
 
 def _perhaps_one(waiting: JobFootprint, first: Blocking) -> str | None:
-    """Says why the other may touch the waiting job's table, where nobody has seen that it does. Its own table is not named: it may
+    """Says why the other may touch the waiting job's table, where no run has shown that it does. Its own table is not named: it may
     be in another namespace."""
     job, other, table = first.by.job, first.by.footprint, first.conflict.table
     mine, theirs = _touched(waiting), _touched(other)

@@ -24,7 +24,7 @@ _GO_ON = f"kubectl annotate dtp {{at}} --overwrite {names.ANNOTATION_RUN}=enforc
 
 CURES: Mapping[PolicyReason, str] = {
     PolicyReason.DRIFTED: "change the table or the policy; status.drift has each difference: kubectl get dtp {at} -o yaml",
-    PolicyReason.FIGHT: f"have whoever sets the table back stop, or change the policy; then {_GO_ON}",
+    PolicyReason.FIGHT: f"stop the writer that sets the table back, or change the policy; then {_GO_ON}",
     PolicyReason.REMEDY_FAILED: f"remove the cause that the message names, or change the policy; then {_GO_ON}",
     PolicyReason.NAME_TAKEN: "delete the job that the message names, if it is no longer needed: kubectl delete dwj JOB",
     PolicyReason.NAMESPACE_NOT_ALLOWED: f"add the policy's own namespace to spec.allowedNamespaces: {_EDIT}",

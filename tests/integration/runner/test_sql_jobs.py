@@ -152,7 +152,7 @@ def test_what_is_advised_about_a_damaged_file_mends_its_table(
         if is_there and file.suffix == ".parquet" and not file.name.startswith("."):
             file.write_bytes(b"PAR1 nonsense" * 30)
     message = run_sql(spark, f"DELETE FROM {at(table)} WHERE id = 1")["exception"]["message"]
-    assert ("is damaged" if is_there else "by hand has deleted it") in message
+    assert ("is damaged" if is_there else "by hand, has deleted it") in message
     assert "a DELETE by partition columns alone reads no file" in message.replace(" A ", " a ")
     mends = run_sql(spark, f"DELETE FROM {at(table)} WHERE date = DATE'2026-11-19'", run_key="mends")
     assert mends["outcome"] == "Succeeded"

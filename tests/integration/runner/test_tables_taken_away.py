@@ -17,7 +17,7 @@ Meanwhile = Callable[[Callable[[], object]], None]
 
 @pytest.fixture
 def before_the_look(monkeypatch: pytest.MonkeyPatch) -> Meanwhile:
-    """Has something happen between a statement's commit and the look for it."""
+    """Runs a fault between a statement's commit and the look for it."""
     since = commits.since
 
     def happens(what: Callable[[], object]) -> None:

@@ -214,8 +214,8 @@ async def test_a_store_that_hangs_holds_up_no_other_stores_tables(store: StorePr
     others = key_of_path("s3://other-lake/orders")
     try:
         silent = [key_of_path(f"s3://lake/t{number}") for number in range(20)]
-        hanging = [threads.read(key, "etl", partial(read, key)) for key in silent]
-        found, _ = await asyncio.wait_for(threads.read(others, "etl", partial(read, others)), 5)
+        hanging = [threads.read(key, ["etl"], partial(read, key)) for key in silent]
+        found, _ = await asyncio.wait_for(threads.read(others, ["etl"], partial(read, others)), 5)
         assert found.unread is None
         assert not any(read.done() for read in hanging)
         store.thaw()

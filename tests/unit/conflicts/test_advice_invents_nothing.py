@@ -1,4 +1,4 @@
-"""No advice holds a value that isn't the jobs' own: who copies it would delete, match or promise what nobody meant.
+"""No advice holds a value that isn't the jobs' own: a user who copies it would delete, match or promise other rows than meant.
 
 All advice is collected: of footprints, of rules, what is tried for two jobs, and changed lines. The corpus is every statement that
 real Delta was recorded with, and the example of every rule.
@@ -65,7 +65,7 @@ def computed(*found: JobFootprint) -> set[str]:
 
 @cache
 def recorded() -> tuple[tuple[Row, JobFootprint, JobFootprint], ...]:
-    """Each pair of texts once, whatever else of the race differed."""
+    """Each pair of texts once: races that differ in other things count once."""
     found: dict[str, tuple[Row, JobFootprint, JobFootprint]] = {}
     for one in jobs(truth.VERSIONS[-1]):
         found.setdefault(json.dumps([one[0][name] for name in ("first", "second", "table")]), one)

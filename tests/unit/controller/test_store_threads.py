@@ -50,7 +50,7 @@ class Threads:
         self.joins, self.is_overdue, self.close = threads.joins, threads.is_overdue, threads.close
 
     def read(self, key: TableKey, namespace: str = "") -> asyncio.Future[tuple[TableFacts, float]]:
-        return self._threads.read(key, namespace or key.text, partial(self._stores.read, key))
+        return self._threads.read(key, [namespace or key.text], partial(self._stores.read, key))
 
 
 @pytest.fixture
@@ -206,7 +206,7 @@ async def test_two_reads_of_one_table_are_both_answered_and_leave_their_places(s
 
 
 async def test_a_namespace_leaves_as_many_places_as_it_takes(stores: Stores) -> None:
-    """One job that named a thousand silent buckets had all threads, and nobody else's tables were read."""
+    """One job that named a thousand silent buckets had all threads, and no other tables were read."""
     threads = stores.threads(in_all=8, most_stuck=16)
     silent = [key_of_path(f"s3://silent-{number}/t") for number in range(100)]
     for key in silent:

@@ -327,7 +327,7 @@ def test_a_stream_pauses_as_long_as_somebody_needs_it_and_never_past_its_end(
 
 
 def test_a_job_that_gives_way_because_another_stream_stops_late_is_told_which() -> None:
-    """Else batches that take longer than three quarters of a pause would keep it waiting for ever, and nobody would know why."""
+    """Else batches that take longer than three quarters of a pause would keep it waiting for ever without a reason."""
     late = stream(attempt(pause=PAUSE), status={"phase": "Running"})
     late = JobView(late.body | {"metadata": late.body["metadata"] | {"name": "late"}}, PROFILES, NOW)
     found = gives_way(job_in("Waiting"), [paused(NOW), late], NOW)

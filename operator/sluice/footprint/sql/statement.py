@@ -121,7 +121,7 @@ def _tokens(sql: str, place: str) -> list[Token]:
 
 
 def _refuse_impossible_dates(tokens: list[Token], place: str) -> None:
-    """Refuses DATE '2026-13-19', as Spark does once a driver runs, whatever it is compared with."""
+    """Refuses DATE '2026-13-19', as Spark does once a driver runs."""
     for one, following in pairwise(tokens):
         if (
             one.token_type is TokenType.DATE

@@ -284,7 +284,7 @@ def _may_enable_timestamps_again(wanted: dict[str, str], known: dict[str, str] |
 
 
 def _maps_fields(wanted: dict[str, str], known: dict[str, str], reading: Reading) -> bool:
-    """Whether column mapping gives ids to fields of structs. Delta takes these for other types, and lets nobody else commit."""
+    """Whether column mapping gives ids to fields of structs. Delta takes these for other types, and aborts other writers."""
     if wanted.get(_MAPPING) in (None, known.get(_MAPPING)) or reading.facts is None:
         return False
     return any("struct" in column.type.text.lower() for column in reading.facts.columns.columns)

@@ -26,7 +26,7 @@ _DAMAGED = (
     "table, delete the rows of its partition and write them again: a DELETE by partition columns alone reads no file."
 )
 _FILE_IS_GONE = (
-    "If it is a file of a Delta table, a VACUUM with too short a retention or somebody by hand has deleted it: delete the rows of "
+    "If it is a file of a Delta table, a VACUUM with too short a retention, or a user by hand, has deleted it: delete the rows of "
     "its partition and write them again. A DELETE by partition columns alone reads no file."
 )
 _BY_ERROR_CLASS = {

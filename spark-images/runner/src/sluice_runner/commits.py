@@ -76,9 +76,12 @@ def _file(table: str, version: int) -> str:
     return f"{table.rstrip('/')}/_delta_log/{version:020}.json"
 
 
-def versions(spark: SparkSession, names: Sequence[Sequence[str]]) -> dict[str, int]:
-    """The newest version of each table behind these names, by location."""
-    return {table.location: table.version for name in names for table in tables.find(spark, name)}
+def versions(
+    spark: SparkSession, names: Sequence[Sequence[str]], *, for_sure: bool = False
+) -> dict[str, int]:
+    """The newest version of each table behind these names, by location. `for_sure`: a name that can't be looked up is an error."""
+    find = tables.find_for_sure if for_sure else tables.find
+    return {table.location: table.version for name in names for table in find(spark, name)}
 
 
 def since(
@@ -86,7 +89,7 @@ def since(
 ) -> Iterator[Commit]:
     """Every commit after those versions, oldest first within a table, including tables created since. `may_move`: whether the names
     may have come to lead elsewhere."""
-    now = {table.location: table.version for name in names for table in tables.find_for_sure(spark, name)}
+    now = versions(spark, names, for_sure=True)
     for location, version in before.items():
         _refuse_another(location, version, now.get(location), may_move=may_move)
     yield from newer(spark, before, now)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from sluice_runner import commits, tables, write
+from sluice_runner import commits, write
 from sluice_runner.commits import Commit
 from sluice_runner.failures import Failure, classify
 from sluice_runner.java_classes import has_class
@@ -70,11 +70,7 @@ class Declared:
         if not self._can_read or not self.names:
             return None
         try:
-            return {
-                table.location: table.version
-                for name in self.names
-                for table in tables.find_for_sure(self.spark, name)
-            }
+            return commits.versions(self.spark, self.names, for_sure=True)
         except Exception as error:  # noqa: BLE001 - told: the program itself may go on
             self._missing(f"the tables' logs could not be read: {classify(error).message}")
             return None
