@@ -81,7 +81,7 @@ class SpecReader:
             self._asked[job.uid] = _Asked(question, time.monotonic())
         else:
             asked.question = question
-        if self._reading is None:
+        if self._reading is None or self._reading.done():
             self._reading = asyncio.create_task(self._read(), name="read specs")
             self._reading.add_done_callback(self._ended)
         return False
@@ -109,7 +109,8 @@ class SpecReader:
             self._world.mark(uid)
 
     def _ended(self, reading: "asyncio.Task[None]") -> None:
-        self._reading = None
+        if self._reading is reading:  # another job may have come since it ended
+            self._reading = None
         if not reading.cancelled() and (failure := reading.exception()) is not None:
             logger.error("the operator failed on the specs that are to be read", exc_info=failure)
 

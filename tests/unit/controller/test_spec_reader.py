@@ -211,6 +211,21 @@ async def test_a_job_that_was_begun_is_read_with_its_tables_before_the_next_one_
     assert world.jobs[first].is_read_with_facts
 
 
+async def test_a_job_that_comes_while_the_last_reading_ends_is_read(specs: SpecReader, world: World) -> None:
+    """It was added to the turns of a task that had ended, and waited until it was asked for again."""
+    first, second = arrives(world, "first"), arrives(world, "second")
+    assert not specs.has_read(world.jobs[first])
+    marked: list[str] = []
+
+    def asks_for_the_second(uid: str) -> None:
+        marked.append(uid)
+        asyncio.get_running_loop().call_soon(specs.has_read, world.jobs[second])
+
+    world.mark = asks_for_the_second  # type: ignore[method-assign]
+    await until(lambda: marked)
+    await until(lambda: world.jobs[second].is_read)
+
+
 async def test_equal_jobs_share_what_was_read(specs: SpecReader, world: World, process: Process) -> None:
     for name in ("a", "b"):
         world.job_seen(job_body(name, sql=f"DELETE FROM delta.`/lake/t` WHERE id = 1 {LONG}"))
