@@ -68,6 +68,12 @@ class Watched:
             info = client.info("replication")
         return str(info.get("master_link_status")) == "up"
 
+    def keep_master(self) -> None:
+        """From now on the Sentinels take a master for dead only after minutes, and not because the machine is busy."""
+        for sentinel in self.sentinels:
+            with Redis(port=sentinel.port, password=self.password or None) as asked:
+                asked.sentinel_set(MASTER, "down-after-milliseconds", 600_000)
+
     def fail_over(self) -> None:
         """Has the Sentinels make the replica the master, while both run."""
         with Redis(port=self.sentinels[0].port, password=self.password or None) as asked:

@@ -67,6 +67,7 @@ async def test_a_new_master_is_found_and_rebuilt(watched: Watched, store: LeaseS
     assert not store.holds("b", 1)
     assert "restarted or replaced" in str(await forgotten(store))
     assert watched.master() is heir
+    await asyncio.to_thread(watched.keep_master)
     await store.check_fitness()
     await store.rebuild(2, [held])
     await store.release(LEASE)
