@@ -1,6 +1,7 @@
 """Of a small job's driver; how Java runs it is left as it is, as in the images."""
 
-from integration.runner.jobs import DELTA_SETTINGS, class_path
+from integration.runner.jobs import DELTA_SETTINGS
+from spark_jars import class_path
 
 SETTINGS = {
     **DELTA_SETTINGS,

@@ -22,6 +22,7 @@ from devenv.s3_server import ensure_s3_server
 from devenv.toolchain import (
     ensure_aws_jars,
     ensure_control_plane_tools,
+    ensure_held_commits_jar,
     ensure_jvm_options,
     ensure_kafka_connector,
     ensure_spark,
@@ -67,6 +68,10 @@ def _spark35_variables(cache: Cache) -> Variables:
     return {"SLUICE_SPARK35_PYTHON": str(tools.python), "SLUICE_SPARK35_JARS": tools.classpath}
 
 
+def _held_commits_variables(cache: Cache) -> Variables:
+    return {"SLUICE_HELD_COMMITS_JAR": str(ensure_held_commits_jar(cache))}
+
+
 def _s3_variables(cache: Cache) -> Variables:
     return {
         "SLUICE_AWS_JARS": ",".join(map(str, ensure_aws_jars(cache))),
@@ -106,6 +111,7 @@ NEEDS: Mapping[str, Callable[[Cache], Variables]] = {
     "python": python_variables,
     "spark": _spark_variables,
     "spark35": _spark35_variables,
+    "held-commits": _held_commits_variables,
     "s3": _s3_variables,
     "kafka": _kafka_variables,
     "control-plane": _control_plane_variables,
@@ -152,7 +158,7 @@ def _side_by_side(cache: Cache, needs: Iterable[str]) -> Mapping[str, Future[Var
 
 def for_people(cache: Cache) -> Variables:
     """The environment of `./dev run`: Python and Spark, and whatever else is installed or running."""
-    needs = ["spark"]
+    needs = ["spark", "held-commits"]
     if cache.find(f"env-{SPARK35.environment}", python_env.key(SPARK35.environment)) is not None:
         needs.append("spark35")
     values = Prepared(cache, needs).variables(*needs)

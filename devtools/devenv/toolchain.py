@@ -11,7 +11,7 @@ from devenv.errors import DevError
 from devenv.jars import AWS, KAFKA, SPARK35, SPARK42, SparkPair, ensure_jars
 from devenv.java import Java, ensure_java
 from devenv.kubernetes_binaries import APISERVER, CONTROLLERS, ETCD, KUBECTL, Build
-from devenv.logstore import ensure_logstore
+from devenv.logstore import ensure_held_commits, ensure_logstore
 from devenv.project import cache_folder
 from devenv.python_env import ensure_environment
 from devenv.redis import ensure_redis_server
@@ -88,6 +88,11 @@ def ensure_spark(store: Cache) -> SparkTools:
 def ensure_spark35(store: Cache) -> SparkTools:
     """The second pair, in its own Python environment."""
     return _spark(store, SPARK35)
+
+
+def ensure_held_commits_jar(store: Cache) -> Path:
+    """The LogStores of the tests, for both pairs."""
+    return ensure_held_commits(store, ensure_java(store), SPARK42)
 
 
 def ensure_aws_jars(store: Cache) -> tuple[Path, ...]:

@@ -1,5 +1,7 @@
 """Compiles the LogStore into one jar: `build.py --jar JAR --class-path FOLDER... -- COMPILER...`.
 
+`--sources FOLDER` compiles other sources instead.
+
 The same sources make the same jar, byte for byte, whenever and wherever they are compiled by one compiler.
 """
 
@@ -19,6 +21,7 @@ FIRST_ZIP_DATE = (1980, 1, 1, 0, 0, 0)
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Compiles the LogStore into one jar.")
     parser.add_argument("--jar", type=Path, required=True, help="the jar to write")
+    parser.add_argument("--sources", type=Path, default=SOURCES, help="the folder of Java files")
     parser.add_argument("--class-path", type=Path, nargs="+", required=True, help="folders of jars")
     parser.add_argument("compiler", nargs="+", help="the compiler's command line, after --")
     return parser.parse_args()
@@ -35,7 +38,7 @@ def main() -> int:
     class_path = ":".join(str(jar) for folder in given.class_path for jar in sorted(folder.glob("*.jar")))
     with tempfile.TemporaryDirectory() as classes:
         compiling = [*given.compiler, "--release", RELEASE, "-cp", class_path, "-d", classes]
-        sources = map(str, sorted(SOURCES.rglob("*.java")))
+        sources = map(str, sorted(given.sources.rglob("*.java")))
         status = subprocess.run([*compiling, *sources], check=False).returncode
         if status != 0:
             return status

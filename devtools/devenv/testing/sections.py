@@ -7,7 +7,7 @@ from pathlib import Path
 from devenv.errors import DevError
 from devenv.project import IMPORT_ROOTS, ROOT, TESTS
 
-SPARK = ("spark", "spark35")
+SPARK = ("spark", "spark35", "held-commits")
 TYPED_TOO = ("bench",)
 """Folders outside of all import roots whose types are checked, too: they are programs of their own."""
 
@@ -76,7 +76,7 @@ def all_sections() -> tuple[Section, ...]:
         _pytest(
             *("integration", "tests/integration", "--ignore=tests/integration/runner", "--numprocesses=3"),
             about="operator, leases and local engine against a real API server and Redis",
-            needs=("stack", "spark", "s3"),
+            needs=("stack", "spark", "held-commits", "s3"),
             cpu_minutes=24,
             lane=SECOND,
             runs_again=True,

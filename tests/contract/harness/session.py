@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,22 +9,9 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from held_commits import held_in
 from jvm_options import java_options
-
-LOG_STORE = "dev.sluice.delta.LinkLogStore"
-
-
-class NotPreparedError(Exception):
-    """The environment lacks something that `./dev` brings."""
-
-
-def jars() -> str:
-    found = os.environ.get("SLUICE_SPARK_JARS")
-    if not found:
-        raise NotPreparedError(
-            "SLUICE_SPARK_JARS names no jars: run this by ./dev run, which brings Delta and our LogStore"
-        )
-    return found
+from spark_jars import class_path
 
 
 @contextmanager
@@ -33,11 +19,10 @@ def freezing_spark(freezes: Path, warehouse: Path) -> Iterator[SparkSession]:
     """Settings that make small things quick change no decision of Delta's: one file a partition, no generated code."""
     settings = {
         # Where an archive of classes counts, which shortens the start.
-        "spark.driver.extraClassPath": jars().replace(",", ":"),
+        "spark.driver.extraClassPath": class_path(),
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        "spark.delta.logStore.file.impl": LOG_STORE,
-        "spark.hadoop.sluice.test.freezeDir": str(freezes),
+        **held_in(freezes),
         # Two sessions of this JVM shall meet: with its lock, the one that is held would keep the other out.
         "spark.databricks.delta.commitLock.enabled": "false",
         "spark.databricks.delta.snapshotPartitions": "1",

@@ -34,6 +34,7 @@ from integration.warm_drivers.server import WarmDrivers
 from jvm_options import java_options
 from sluice.api.base import Json
 from sluice.engines.account import DRIVER_RESOURCES, DRIVER_VERBS
+from spark_jars import spark_jars
 
 ROOT = Path(__file__).parents[3]
 ENDED = frozenset({"Succeeded", "Skipped", "Failed"})
@@ -304,7 +305,7 @@ def in_cluster(account: Path, kubeconfig: Path) -> dict[str, str]:
 
 
 def _engine(place: Place, jars: Sequence[str], drivers: int) -> Forked:
-    all_jars = ",".join([os.environ["SLUICE_SPARK_JARS"], *jars])
+    all_jars = ",".join([spark_jars(), *jars])
     arguments = [
         *("localengine", "--namespace", place.namespace, "--stop-drivers"),
         *("--kubeconfig", str(place.stack.kubeconfig), "--work", str(place.folder / "engine")),

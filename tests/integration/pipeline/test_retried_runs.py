@@ -8,6 +8,7 @@ import pytest
 from arro3.core import Array, DataType, Table
 from deltalake import DeltaTable, QueryBuilder, write_deltalake
 
+from held_commits import held_in
 from integration.pipeline import foreign
 from integration.pipeline.conftest import PROFILE, SPARK_CONF, Pipeline, Place, running_pipeline
 from integration.pipeline.foreign import DeltaRs, Foreign
@@ -18,7 +19,6 @@ from sluice.conflicts.cures import LET_IT_WAIT, OTHERS_OWN_TXN_APP_ID
 
 pytestmark = pytest.mark.timeout(900)
 
-FREEZES = "spark.hadoop.sluice.test.freezeDir"
 HELD = "order_id"
 """A column of one table alone: commits whose statistics name it are held."""
 
@@ -30,7 +30,7 @@ def freezes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def pipeline(place: Place, freezes: Path) -> Iterator[Pipeline]:
-    held = PROFILE | {"sparkConf": SPARK_CONF | {FREEZES: str(freezes)}}
+    held = PROFILE | {"sparkConf": SPARK_CONF | held_in(freezes)}
     with running_pipeline(place, {"default": held}) as running:
         yield running
 

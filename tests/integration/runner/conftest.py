@@ -10,18 +10,19 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from held_commits import held_in
 from integration.runner.jobs import (
     BUCKET_FOLDER,
     DELTA_SETTINGS,
     SMALL_SETTINGS,
     at,
-    class_path,
     store_settings,
 )
 from integration.runner.programs import Drivers
 from integration.warm_drivers.server import WarmDrivers
 from sluice_runner import promise
 from sluice_runner.java_classes import java_class
+from spark_jars import class_path
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -53,7 +54,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory, freezes: Path) -> Iterator[S
         **SMALL_SETTINGS,
         **DELTA_SETTINGS,
         "spark.driver.extraClassPath": class_path(),
-        "spark.hadoop.sluice.test.freezeDir": str(freezes),
+        **held_in(freezes),
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
         **store_settings(),
     }

@@ -21,6 +21,7 @@ from jvm_options import java_options
 from sluice_runner.plan import decode
 from sluice_runner.result import encode
 from sluice_runner.work import Progress, run
+from spark_jars import class_path
 
 Document = dict[str, Any]
 
@@ -78,20 +79,6 @@ TELLING_ALL: Mapping[str, str] = {
     "spark.eventLog.compress": "false",
 }
 """Settings by which Spark logs all that it knows, for tests of what must be nowhere in it."""
-
-
-def class_path() -> str:
-    """The value for spark.driver.extraClassPath. Archives of classes, which shorten a start, count for that place only."""
-    return spark_jars().replace(",", ":")
-
-
-def spark_jars() -> str:
-    found = os.environ.get("SLUICE_SPARK_JARS")
-    if not found:
-        raise RuntimeError(
-            "SLUICE_SPARK_JARS names no jars: run this by ./dev test or ./dev run, which bring Delta and our LogStore"
-        )
-    return found
 
 
 def at(path: Path) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from held_commits import held_in
 from integration.runner.freezing import Freeze, wait_for
 from integration.runner.jobs import Document, Driver, arguments, at, place, plan, submit
 from sluice_runner import streams
@@ -101,18 +102,13 @@ def running(spark: SparkSession, document: Document) -> Iterator[Running]:
         one.result()
 
 
-def held_in(freezes: Path) -> Mapping[str, str]:
-    """The settings of a driver that can be held."""
-    return {**DRIVER_SETTINGS, "spark.hadoop.sluice.test.freezeDir": str(freezes)}
-
-
 @contextmanager
 def driver_held_at_its_commit(
     folder: Path, freezes: Path, document: Document, settings: Mapping[str, str] | None = None
 ) -> Iterator[tuple[Driver, Freeze]]:
     """A driver whose first commit has written its files, and doesn't come into the log until that is let go."""
     freeze = Freeze(freezes, str(document["runKey"]))
-    driver = submit(folder, document, {**held_in(freezes), **(settings or {})})
+    driver = submit(folder, document, {**(settings or {}), **held_in(freezes)})
     try:
         wait_for(lambda: freeze.is_reached() or driver.process.poll() is not None, "the driver's commit")
         assert freeze.is_reached(), (folder / "stderr").read_text()[-4000:]

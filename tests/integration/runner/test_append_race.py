@@ -19,6 +19,7 @@ from typing import IO, Any
 import pytest
 from pyspark.sql import SparkSession
 
+from held_commits import HELD_LINK, held_in
 from integration.runner import append_race
 from integration.runner.append_race import ANSWERS, COMMANDS
 from integration.runner.freezing import Freeze, wait_for
@@ -27,8 +28,8 @@ from integration.warm_drivers.server import WarmDrivers
 
 WRITERS = 4
 ANSWER_SECONDS = 240
-OURS, GATED = "dev.sluice.delta.LinkLogStore", "dev.sluice.delta.GatedLogStore"
-"""The session of all tests has the gate in front of ours."""
+GATED = "dev.sluice.delta.GatedLogStore"
+"""The session of all tests has the gate in front of the held one."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def test_appends_of_drivers_that_want_the_same_version_are_all_there(
     spark.sql(
         f"CREATE TABLE {at(table)} (id INT) USING delta TBLPROPERTIES ('delta.checkpointInterval' = '100')"
     )
-    settings = {**DELTA_SETTINGS, "spark.hadoop.sluice.test.freezeDir": str(freezes)}
+    settings = {**DELTA_SETTINGS, **held_in(freezes)}
     with ThreadPoolExecutor(1) as threads, pipes(tmp_path) as (writers, folders):
         here = threads.submit(append_race.write, spark, table, folders[:2])
         there = submit_file(
@@ -67,7 +68,7 @@ def test_appends_of_drivers_that_want_the_same_version_are_all_there(
             settings,
             command=[warm.spark_submit],
         )
-        assert [writer.answer()["logStore"] for writer in writers] == [GATED, GATED, OURS, OURS]
+        assert [writer.answer()["logStore"] for writer in writers] == [GATED, GATED, HELD_LINK, HELD_LINK]
         appended = [tag for number in range(rounds) for tag in race(writers, table, freezes, number)]
         for writer in writers:
             writer.commands.close()

@@ -11,6 +11,7 @@ import pyspark
 import pytest
 
 from devenv.project import ROOT
+from held_commits import held_in
 from integration.runner.freezing import Freeze, wait_for
 from integration.runner.jobs import (
     SMALL_SETTINGS,
@@ -67,7 +68,7 @@ def test_a_driver_that_is_ended_before_its_commit_says_so(tmp_path: Path) -> Non
     driver = submit(
         tmp_path,
         plan(sql(f"CREATE TABLE {at(tmp_path / 'orders')} (id BIGINT) USING delta"), run_key="ended"),
-        {**SETTINGS, "spark.hadoop.sluice.test.freezeDir": str(tmp_path)},
+        {**SETTINGS, **held_in(tmp_path)},
     )
     try:
         wait_for(lambda: freeze.is_reached() or driver.process.poll() is not None, "the driver's commit")

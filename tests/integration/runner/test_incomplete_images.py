@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from integration.runner import program_of_one_write
-from integration.runner.jobs import DELTA_SETTINGS, location, plan, spark_jars, sql, submit
+from integration.runner.jobs import DELTA_SETTINGS, location, plan, sql, submit
 from integration.runner.programs import program, submit_program
 from integration.warm_drivers.server import WarmDrivers
 from sluice.engines.result import parse
 from sluice_runner.declared import NO_JAR
+from spark_jars import spark_jars
 
 FILE = Path(program_of_one_write.__file__)
 WITHOUT_DELTA = {"spark.driver.extraClassPath": ""}

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from held_commits import held_in
 from integration.runner import program_of_steps
 from integration.runner.freezing import Freeze, wait_for
 from integration.runner.jobs import Document, Driver, at, statements
@@ -195,7 +196,7 @@ def test_a_later_attempt_that_nothing_tells_what_was_done_begins_no_step(
 
 @contextmanager
 def driver_of(folder: Path, table: Path, document: Document) -> Iterator[Driver]:
-    settings = {**SETTINGS, "spark.hadoop.sluice.test.freezeDir": str(folder)}
+    settings = {**SETTINGS, **held_in(folder)}
     driver = submit_program(folder, PROGRAM, [str(table)], document, settings)
     try:
         yield driver
@@ -231,7 +232,7 @@ def test_what_a_killed_program_left_is_done_once_by_its_retry(
 
 
 def program_on(warm: WarmDrivers, folder: Path, table: Path, document: Document) -> Driver:
-    settings = {**SETTINGS, "spark.hadoop.sluice.test.freezeDir": str(folder)}
+    settings = {**SETTINGS, **held_in(folder)}
     return submit_program(folder, PROGRAM, [str(table)], document, settings, command=[warm.spark_submit])
 
 

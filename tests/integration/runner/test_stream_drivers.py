@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from held_commits import held_in
 from integration.runner.freezing import Freeze, wait_for
 from integration.runner.jobs import Document, Driver, at, place, submit
 from integration.runner.streaming import (
     DRIVER_SETTINGS,
     add,
     driver_held_at_its_commit,
-    held_in,
     ids,
     run_stream,
     running,

@@ -13,9 +13,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from devenv.kafka import KafkaBroker
-from integration.runner.jobs import TELLING_ALL, Document, Driver, class_path, place, submit
+from integration.runner.jobs import TELLING_ALL, Document, Driver, place, submit
 from integration.runner.kafka_topics import Topics
 from integration.runner.streaming import DRIVER_SETTINGS, ONCE, driver_held_at_its_commit, ids, stream_of
+from spark_jars import class_path
 
 pytestmark = pytest.mark.long(minutes=2)
 LOGIN = "SECRET_KAFKA_LOGIN"

@@ -29,6 +29,7 @@ from integration.forking import Forked, Forker
 from integration.warm_drivers import submit
 from integration.warm_drivers.jvm import SPARK_SUBMIT, Jvm, Kind
 from integration.warm_drivers.submit import LONGEST
+from spark_jars import class_path
 
 TESTS = Path(__file__).parents[2]
 PATIENCE = 60.0
@@ -40,7 +41,7 @@ OF_ALL_DRIVERS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "1g",
-    "spark.driver.extraClassPath": os.environ.get("SLUICE_SPARK_JARS", "").replace(",", ":"),
+    "spark.driver.extraClassPath": class_path(),
 }
 """As the local engine has them: drivers of the same kind share JVMs."""
 

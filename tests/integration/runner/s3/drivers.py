@@ -15,9 +15,9 @@ from pyspark import SparkConf
 from pyspark.java_gateway import launch_gateway
 
 from devenv.s3_server import REGION, Account
-from integration.runner.jobs import class_path
 from integration.runner.s3.jars import s3_variables
 from jvm_options import java_options
+from spark_jars import class_path
 
 OURS = "dev.sluice.delta.S3ConditionalLogStore"
 DELTAS_OWN = "io.delta.storage.S3SingleDriverLogStore"

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from devenv.s3_server import S3Server
+from held_commits import HELD_S3
 from integration.runner import jobs
-from integration.runner.s3.drivers import OURS, hadoop_settings
+from integration.runner.s3.drivers import hadoop_settings
 from integration.runner.s3.jars import s3_variables
 
 HERE = Path(__file__).parents[1]
@@ -35,7 +36,7 @@ def test_what_holds_in_folders_holds_in_a_bucket(server: S3Server, scheme: str, 
     bucket = server.bucket(f"suite-{uuid.uuid4().hex[:12]}")
     settings = {
         **{f"spark.hadoop.{key}": value for key, value in hadoop_settings(server.endpoint).items()},
-        **{f"spark.delta.logStore.{name}.impl": OURS for name in ("s3", "s3a")},
+        **{f"spark.delta.logStore.{name}.impl": HELD_S3 for name in ("s3", "s3a")},
     }
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--basetemp={bucket / 'run'}"]

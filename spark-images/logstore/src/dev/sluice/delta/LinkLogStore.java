@@ -79,7 +79,6 @@ public class LinkLogStore extends LogStore {
             if (overwrite) {
                 replace(temporary, target);
             } else {
-                CommitFreeze.from(hadoopConf).holdIfFrozen(() -> Files.readString(temporary, StandardCharsets.UTF_8));
                 create(temporary, target);
             }
         } catch (NoSuchFileException missing) {

@@ -56,7 +56,6 @@ public class S3ConditionalLogStore extends S3SingleDriverLogStore {
         if (fs.getConf().getBoolean(PARTS_ENABLED, true) && bytesOfAtMost(all) >= LEAST_PART) {
             refuseUnsafe(path.getParent(), fs, true);
         }
-        CommitFreeze.from(hadoopConf).holdIfFrozen(() -> String.join("\n", all));
         new ConditionalCreate(fs, path, all).write();
     }
 

@@ -1,56 +1,67 @@
-package dev.sluice.delta;
+package dev.sluice.tests;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
-import java.util.Optional;
+import java.util.Iterator;
 import org.apache.hadoop.conf.Configuration;
 
 /**
- * Lets a test stop a writer exactly before its commit, so that another one can commit first.
+ * The actions of a commit, which end only when a test lets them: by then its LogStore has written all but the file's name.
  *
  * <p>Conflicts between writers depend on who commits when; only a writer that is held at this point makes them happen
  * on purpose. The test names a folder in {@code sluice.test.freezeDir} (for Spark: {@code
  * spark.hadoop.sluice.test.freezeDir}) and puts a file {@code <tag>.freeze} there. A commit whose {@code userMetadata}
  * is the tag, or is JSON in which the tag is a string of its own (such as the run key of a stamp), writes {@code
- * <tag>.frozen} and goes on when {@code <tag>.freeze} is gone. Tags are letters, digits, '.', '_' and '-'. Without the
- * setting, as everywhere but in tests, nothing is looked at.
+ * <tag>.frozen} and goes on when {@code <tag>.freeze} is gone. Tags are letters, digits, '.', '_' and '-'.
  */
-final class CommitFreeze {
+final class HeldCommit implements Iterator<String> {
 
-    static final String FOLDER = "sluice.test.freezeDir";
-
+    private static final String FOLDER = "sluice.test.freezeDir";
     private static final String SUFFIX = ".freeze";
     private static final long POLL_MILLIS = 5;
 
-    private final Optional<Path> folder;
+    private final Iterator<String> actions;
+    private final Path folder;
+    private final StringBuilder seen = new StringBuilder();
 
-    private CommitFreeze(Optional<Path> folder) {
-        this.folder = folder;
+    HeldCommit(Iterator<String> actions, Configuration hadoopConf) {
+        this.actions = actions;
+        this.folder = Paths.get(hadoopConf.getTrimmed(FOLDER));
     }
 
-    static CommitFreeze from(Configuration hadoopConf) {
-        return new CommitFreeze(Optional.ofNullable(hadoopConf.getTrimmed(FOLDER)).map(Paths::get));
+    @Override
+    public boolean hasNext() {
+        if (actions.hasNext()) {
+            return true;
+        }
+        try {
+            holdIfFrozen();
+        } catch (IOException failure) {
+            throw new UncheckedIOException(failure);
+        }
+        return false;
     }
 
-    /** A commit that stands ready. */
-    interface Commit {
-        String actions() throws IOException;
+    @Override
+    public String next() {
+        String action = actions.next();
+        seen.append(action).append('\n');
+        return action;
     }
 
-    /** Waits as long as the commit is to be held. */
-    void holdIfFrozen(Commit commit) throws IOException {
-        if (folder.isEmpty() || !Files.isDirectory(folder.get())) {
+    private void holdIfFrozen() throws IOException {
+        if (!Files.isDirectory(folder)) {
             return;
         }
-        String actions = commit.actions();
-        try (DirectoryStream<Path> wanted = Files.newDirectoryStream(folder.get(), "*" + SUFFIX)) {
+        try (DirectoryStream<Path> wanted = Files.newDirectoryStream(folder, "*" + SUFFIX)) {
             for (Path freeze : wanted) {
                 String name = freeze.getFileName().toString();
                 String tag = name.substring(0, name.length() - SUFFIX.length());
-                if (carries(actions, tag)) {
+                if (carries(tag)) {
                     Files.write(freeze.resolveSibling(tag + ".frozen"), new byte[0]);
                     waitUntilGone(freeze);
                 }
@@ -59,8 +70,8 @@ final class CommitFreeze {
     }
 
     /** The tag as the whole of userMetadata, or quoted inside it: there quotes are escaped, being JSON within JSON. */
-    private static boolean carries(String actions, String tag) {
-        return actions.contains("\"userMetadata\":\"" + tag + "\"") || actions.contains("\\\"" + tag + "\\\"");
+    private boolean carries(String tag) {
+        return seen.indexOf("\"userMetadata\":\"" + tag + "\"") >= 0 || seen.indexOf("\\\"" + tag + "\\\"") >= 0;
     }
 
     private static void waitUntilGone(Path freeze) throws IOException {
