@@ -1,7 +1,7 @@
 """Keeps secrets out of what the driver itself writes: its two streams, Spark's log, and the plans that Spark shows.
 
-The JVM is there before the runner is, with a log that is configured by the image. So its layouts are replaced in place: by
-the same ones, which leave out the secrets at the end, whatever message or exception brought them there.
+The JVM is there before the runner is, with a log that is configured by the image. So an appender that leaves out the secrets is
+put in front of each that is there.
 """
 
 from __future__ import annotations
@@ -13,17 +13,14 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TextIO
 
-from sluice_runner.java_classes import java_class
+from sluice_runner.java_classes import has_class, java_class
 from sluice_runner.masking import STARS, Mask
 from sluice_runner.plan import Plan
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_LOG4J = "org.apache.logging.log4j"
-_CORE = f"{_LOG4J}.core"
-_PLAIN = "%d{yy/MM/dd HH:mm:ss} %p %c{1}: %m%n%ex"
-"""Spark's own pattern."""
+_MASKED_LOG = "dev.sluice.log.MaskedLog"
 _OPTIONS_REGEX = "spark.sql.redaction.options.regex"
 _OPTIONS_AT_FIRST = "(?i)url"
 """Spark's own value."""
@@ -85,42 +82,24 @@ def settings() -> dict[str, str]:
 
 
 def hide_from_log(mask: Mask) -> None:
-    """Replaces the layout of each appender. A layout that isn't made of a pattern can't leave anything out, and gives way to
-    a pattern."""
+    """Has Log4j leave the secrets out, whatever appenders and layouts the image has configured."""
     if mask.pattern is None:
         return
     from pyspark import SparkContext  # noqa: PLC0415
 
     context = java_class(SparkContext, "org.apache.logging.log4j.LogManager").getContext(False)
-    if not context.getClass().getName().startswith(_CORE):
+    if not context.getClass().getName().startswith("org.apache.logging.log4j.core"):
         sys.stderr.write(
             f"sluice: Spark logs by {context.getClass().getName()}, not by Log4j 2: secrets are not left out of its log. "
             "Use an image that logs by Log4j 2, as Spark's own images do\n"
         )
-        return
-    pattern = java_class(SparkContext, "java.util.regex.Pattern").compile(mask.pattern)
-    replacement = java_class(SparkContext, f"{_CORE}.pattern.RegexReplacement")
-    leaves_out = replacement.createRegexReplacement(pattern, STARS)
-    of_pattern = java_class(SparkContext, f"{_CORE}.layout.PatternLayout")
-    utf_8 = java_class(SparkContext, "java.nio.charset.StandardCharsets").UTF_8
-    configuration = context.getConfiguration()
-    appenders = java_class(SparkContext, "java.lang.Class").forName(f"{_CORE}.appender.AbstractAppender")
-    field = appenders.getDeclaredField("layout")
-    field.setAccessible(True)
-    for appender in configuration.getAppenders().values():
-        before = appender.getLayout()
-        if before is None:  # it hands on to other appenders
-            continue
-        is_pattern = before.getClass().getName() == f"{_CORE}.layout.PatternLayout"
-        layout = (
-            of_pattern.newBuilder()
-            .withConfiguration(configuration)
-            .withPattern(before.getConversionPattern() if is_pattern else _PLAIN)
-            .withCharset(before.getCharset() if is_pattern else utf_8)
-            .withRegexReplacement(leaves_out)
-            .build()
+    elif not has_class(SparkContext, _MASKED_LOG):
+        sys.stderr.write(
+            "sluice: sluice-logstore.jar is not on the driver's class path: secrets are not left out of Spark's log. "
+            "Use an image that has it in its jars folder\n"
         )
-        field.set(appender, layout)
+    else:
+        java_class(SparkContext, _MASKED_LOG).hide(context, mask.pattern, STARS)
 
 
 def hide_from_plans(spark: SparkSession, plan: Plan) -> None:

@@ -23,7 +23,7 @@ def java_class(spark: SparkSession | type[SparkContext], name: str) -> Any:
     return getattr(spark._jvm, name)
 
 
-def has_class(spark: SparkSession, name: str) -> bool:
+def has_class(spark: SparkSession | type[SparkContext], name: str) -> bool:
     from py4j.java_gateway import JavaClass  # noqa: PLC0415 - an image without PySpark must still report that
 
     return isinstance(java_class(spark, name), JavaClass)
