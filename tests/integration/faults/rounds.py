@@ -69,9 +69,10 @@ def play(installation: Installation, planned: PlannedRound, tally: Tally) -> Pla
     leases = lease_history(commands, epoch)
     evidence = Evidence(uids, observed(writes, installation.operator), leases)
     found: list[object] = [*violations(evidence), *installation.engine.faults, *replicas.fallen]
+    is_known = all(write.is_sure for write in writes)  # the API server itself may break off on a busy machine
     for pair in this.rivals(uids):
         is_modelled = planned.misfortune is None or planned.misfortune.is_in_the_model
-        is_modelled = is_modelled and evidence.seen.went_straight(pair)
+        is_modelled = is_modelled and is_known and evidence.seen.went_straight(pair)
         if is_modelled:
             changes = changes_of(pair, writes, leases, epoch)
             touched = any(fault.outdates_a_job for fault in plan.met) or is_given_back(pair, writes)
