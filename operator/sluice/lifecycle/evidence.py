@@ -50,15 +50,9 @@ class Evidence:
 
     @cached_property
     def seen(self) -> Observation:
-        intent = self.intent
-        was_there = intent is not None and (intent.started_at is not None or intent.driver is not None)
-        seen = observe(self.application, self.pod, driver_seen=was_there)
-        if self._is_another_pod and not self.declared_dead:
-            detail = (
-                "the driver that was seen running is gone, and its end was not seen: another pod bears its name now "
-                f"(uid {seen.pod_uid})"
-            )
-            return replace(seen, stage=Stage.LOST, detail=detail)
+        seen = observe(self.application, self.pod, driver_seen=self._driver_was_seen)
+        if self._is_another_pod(seen):
+            return self._without_the_driver(seen)
         if self._is_dead_by_word(seen):
             stage = Stage.NOT_OVER if self.may_start_a_driver else Stage.ENDED
             seen = replace(seen, stage=stage, detail=f"{seen.detail}; somebody declared it dead")
@@ -68,6 +62,38 @@ class Evidence:
             has_ended = seen.exit_code is not None or self.declared_dead
             return replace(seen, stage=Stage.ENDED if has_ended else Stage.NEVER_STARTS)
         return seen
+
+    @property
+    def _driver_was_seen(self) -> bool:
+        intent = self.intent
+        return intent is not None and (intent.started_at is not None or intent.driver is not None)
+
+    def _is_another_pod(self, seen: Observation) -> bool:
+        """Whether the pod is not the driver that was seen: what became of that one it can't tell, and least of all that it never
+        started. Drivers' accounts may make a pod of that name."""
+        if self.pod is None or not self.is_open or not self._driver_was_seen:
+            return False
+        if seen.exit_code is None and seen.stage in (Stage.NEVER_STARTS, Stage.NOT_OVER):
+            return True
+        driver = self.intent.driver if self.intent is not None else None
+        return (
+            driver is not None
+            and driver.pod_uid is not None
+            and driver.pod_uid != self.pod["metadata"]["uid"]
+        )
+
+    def _without_the_driver(self, seen: Observation) -> Observation:
+        """What is known while another pod bears the driver's name. By the word that the driver is dead the attempt is over, unless
+        a driver may run in that pod."""
+        gone = "the driver that was seen running is gone, and its end was not seen"
+        if not self.declared_dead:
+            uid = self.pod["metadata"]["uid"] if self.pod is not None else None
+            detail = f"{gone}: another pod bears its name now (uid {uid})"
+            return replace(seen, stage=Stage.LOST, detail=detail)
+        if observe(None, self.pod, driver_seen=True).stage not in PROVED:
+            return seen
+        stage = Stage.NOT_OVER if self.may_start_a_driver else Stage.ENDED
+        return Observation(stage, detail=f"{gone}; somebody declared it dead", is_suspended=seen.is_suspended)
 
     @property
     def may_start_a_driver(self) -> bool:
@@ -92,14 +118,6 @@ class Evidence:
         driver = self.intent.driver if self.intent is not None else None
         node = driver.node if driver is not None and driver.node is not None else self.seen.node
         return f"{self.seen.detail}; it ran on node {node}" if node is not None else self.seen.detail
-
-    @property
-    def _is_another_pod(self) -> bool:
-        """Whether the pod is not the driver that was seen: what became of that one it can't tell."""
-        driver = self.intent.driver if self.intent is not None and self.is_open else None
-        if driver is None or driver.pod_uid is None or self.pod is None or is_placeholder(self.pod):
-            return False
-        return driver.pod_uid != str(self.pod["metadata"]["uid"])
 
     @property
     def told_beside(self) -> tuple[str, ...]:
@@ -363,10 +381,16 @@ def _placed(known: Evidence | None, uid: str, name: str, body: Json) -> Evidence
 
 
 def _is_declared_dead(one: Evidence, by_job: str | None) -> bool:
-    said = [
-        annotations_of(body).get(names.ANNOTATION_DRIVER_DEAD) for body in (one.application, one.pod) if body
-    ]
-    return one.application_name in (by_job, *said)
+    """Whether somebody who may say so does. A driver's account may write on pods, so what a pod says of its own driver counts only
+    where nothing else is left that could say it."""
+    said = [by_job, _word_on(one.application)]
+    if one.application is None and not one.is_open:
+        said.append(_word_on(one.pod))
+    return one.application_name in said
+
+
+def _word_on(body: Json | None) -> str | None:
+    return annotations_of(body).get(names.ANNOTATION_DRIVER_DEAD) if body is not None else None
 
 
 def _name(body: Json) -> str:

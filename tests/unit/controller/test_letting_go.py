@@ -34,7 +34,9 @@ OVER = {
     "its driver has failed": (app("FAILED"), driver(TERMINATED)),
     "its driver's pod had no node": (app("RUNNING"), driver() | NO_NODE),
     "the application says that its driver is dead": (app("RUNNING", annotations=DEAD), driver() | NODE_LOST),
-    "the pod says that its driver is dead": (app("RUNNING"), driver(annotations=DEAD) | NODE_LOST),
+    "the pod, which is all that is left, says that its driver is dead": (
+        driver(annotations=DEAD) | NODE_LOST,
+    ),
 }
 
 

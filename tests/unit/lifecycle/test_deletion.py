@@ -156,9 +156,9 @@ def test_a_word_that_a_driver_is_dead_counts_of_a_silent_node_once_the_pod_is_be
     """The node may be heard of again, and ends it then."""
     said = {names.ANNOTATION_DRIVER_DEAD: NAME}
     for going, expected in (({}, False), (GOING, True)):
-        body = silent(**going)
-        body["metadata"]["annotations"] |= said
-        one = left(application("RUNNING"), body)
+        on_application = application("RUNNING")
+        on_application["metadata"]["annotations"] |= said
+        one = left(on_application, silent(**going))
         assert (one.seen.stage in PROVED) == expected
         assert one.holds
         unmarked = silent(**going, finalizers=None)

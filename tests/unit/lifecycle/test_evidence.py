@@ -202,6 +202,60 @@ def test_another_pod_under_the_drivers_name_does_not_tell_what_became_of_the_dri
     assert found(job(over), pod(RUNNING)).of(over).seen.stage is Stage.RUNNING
 
 
+DEAD = {names.ANNOTATION_DRIVER_DEAD: NAME}
+GOING: Json = {"deletionTimestamp": "2026-11-19T10:06:00Z"}
+
+
+@pytest.mark.parametrize("driver", [None, AttemptDriver(pod=f"{NAME}-driver", pod_uid="the-first")])
+@pytest.mark.parametrize(
+    "impostor",
+    [
+        pod(None, annotations=RECORD | DEAD, **GOING) | {"spec": {}},
+        pod(None, annotations=RECORD, **GOING) | {"spec": {}},
+        placeholder(),
+        placeholder() | {"metadata": placeholder()["metadata"] | GOING | {"annotations": DEAD}},
+    ],
+    ids=["without a node, with a word", "without a node", "placeholder", "placeholder with a word"],
+)
+@pytest.mark.parametrize("state", ["RUNNING", "COMPLETED", "FAILED"])
+def test_of_a_driver_that_was_seen_no_pod_says_that_it_never_started(
+    driver: AttemptDriver | None, impostor: Json, state: str
+) -> None:
+    """A driver's account can strip the driver's pod of its finalizers, delete it by force, and make one of its name."""
+    ran = INTENT.model_copy(update={"started_at": NOW, "driver": driver})
+    of_job = found(job(ran), application(state), impostor)
+    assert of_job.of(ran).seen.stage is Stage.LOST
+    assert of_job.holds(1)
+
+
+@pytest.mark.parametrize("state", [RUNNING, TERMINATED, None])
+def test_no_other_pod_says_that_the_driver_is_dead(state: Json | None) -> None:
+    driver = AttemptDriver(pod=f"{NAME}-driver", pod_uid="the-first")
+    ran = INTENT.model_copy(update={"started_at": NOW, "driver": driver})
+    impostor = pod(state, annotations=RECORD | DEAD, **GOING)
+    for objects in ((application("RUNNING"), impostor), (application("COMPLETED"), impostor), (impostor,)):
+        assert found(job(ran), *objects).of(ran).seen.stage is Stage.LOST
+
+
+def test_a_driver_on_a_silent_node_is_not_dead_because_its_own_pod_says_so() -> None:
+    lost = pod(RUNNING, annotations=RECORD | DEAD, **GOING)
+    lost["status"]["phase"] = "Failed"
+    assert found(job(INTENT), application("RUNNING"), lost).of(INTENT).seen.stage is Stage.LOST
+    assert (
+        found(job(INTENT, annotations=DEAD), application("RUNNING"), lost).of(INTENT).seen.stage
+        is Stage.ENDED
+    )
+
+
+def test_the_end_of_another_pod_is_not_told_as_that_of_the_driver_that_is_declared_dead() -> None:
+    driver = AttemptDriver(pod=f"{NAME}-driver", pod_uid="the-first")
+    ran = INTENT.model_copy(update={"started_at": NOW, "driver": driver})
+    for other in (pod(TERMINATED), placeholder()):
+        seen = found(job(ran, annotations=DEAD), application("COMPLETED"), other).of(ran).seen
+        assert (seen.stage, seen.exit_code, seen.message) == (Stage.ENDED, None, None)
+        assert seen.detail.endswith("somebody declared it dead")
+
+
 @pytest.mark.parametrize(("state", "stage"), [(RUNNING, Stage.RUNNING), (TERMINATED, Stage.ENDED)])
 def test_once_the_driver_is_declared_dead_the_other_pod_speaks_for_itself(state: Json, stage: Stage) -> None:
     driver = AttemptDriver(pod=f"{NAME}-driver", pod_uid="the-first")
