@@ -178,22 +178,45 @@ def test_a_pod_that_somebody_made_under_the_drivers_name_ends_nothing(shared: Pl
     uid = shared.apply("replaced", append("/lake/replaced"))
     driver = shared.start("replaced")
     shared.reaches("replaced", "Running")
-    first = shared.pod(driver.pod)
-    assert first is not None
-    driver.vanishes()
-    kept = ("name", "labels", "annotations", "finalizers")
-    metadata = {key: first["metadata"][key] for key in kept}
-    containers = [{"name": "spark-kubernetes-driver", "image": "none"}]
-    shared.apply_pod({"metadata": metadata, "spec": {"restartPolicy": "Never", "containers": containers}})
+    _is_replaced(shared, driver)
     driver.runs()
     driver.container_ends(0)
-    eventually(
-        lambda: "another pod bears its name now" in shared.status("replaced")["message"],
-        "the job says that this is not its driver",
-        show=lambda: shared.status("replaced"),
-    )
-    assert shared.status("replaced")["reason"] == "DriverLost"
+    _tells_of_another_pod(shared, "replaced")
     assert f"{uid}/1" in shared.holders()
+
+
+def test_a_drivers_account_frees_no_lease_by_a_pod_that_says_that_the_driver_is_dead(shared: Played) -> None:
+    """It may do anything to pods, and so make one of the driver's name that never had a node, and delete it."""
+    uid = shared.apply("framed", rewrite("/lake/framed"))
+    driver = shared.start("framed")
+    shared.apply("behind-framed", rewrite("/lake/framed"))
+    shared.reaches("framed", "Running")
+    shared.reaches("behind-framed", "Waiting")
+    _is_replaced(shared, driver, **{names.ANNOTATION_DRIVER_DEAD: driver.application})
+    shared.delete_pod(driver.pod)
+    _tells_of_another_pod(shared, "framed")
+    assert f"{uid}/1" in shared.holders()
+    assert shared.status("behind-framed")["phase"] == "Waiting"
+
+
+def _is_replaced(cluster: Played, driver: Driver, **annotations: str) -> None:
+    """The driver's pod is gone, and another one bears its name, its labels, its record and our finalizer."""
+    first = cluster.pod(driver.pod)
+    assert first is not None
+    driver.vanishes()
+    metadata = {key: first["metadata"][key] for key in ("name", "labels", "annotations", "finalizers")}
+    metadata["annotations"] |= annotations
+    containers = [{"name": "spark-kubernetes-driver", "image": "none"}]
+    cluster.apply_pod({"metadata": metadata, "spec": {"restartPolicy": "Never", "containers": containers}})
+
+
+def _tells_of_another_pod(cluster: Played, name: str) -> None:
+    eventually(
+        lambda: "another pod bears its name now" in cluster.status(name)["message"],
+        "the job says that this is not its driver",
+        show=lambda: cluster.status(name),
+    )
+    assert cluster.status(name)["reason"] == "DriverLost"
 
 
 def _on_a_silent_node(cluster: Played, name: str) -> tuple[str, Driver]:
