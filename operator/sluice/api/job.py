@@ -357,10 +357,11 @@ class DeltaWriteJobSpec(Model):
 
     sql: Sql | None = None
     """One or more statements in Spark SQL, separated by semicolons: INSERT, MERGE, UPDATE, DELETE, OPTIMIZE, ALTER,
-    RESTORE, VACUUM, CREATE OR REPLACE, TRUNCATE and so on; SET, USE, views, SELECT, SHOW, DESCRIBE, EXPLAIN, CACHE
-    and REFRESH may stand between them. SQL scripts (BEGIN ... END) and transactions are refused. Sluice understands
-    from the SQL what they read and write: the more closely WHERE and ON bound the partition columns, the more jobs
-    can run beside this one."""
+    RESTORE, VACUUM, CREATE OR REPLACE, TRUNCATE and so on; SET, USE, views, SELECT, SHOW,
+    DESCRIBE, EXPLAIN, CACHE and REFRESH may stand between them, and BEGIN ... END around all of them but SET. Control
+    flow, transactions, variables, EXECUTE IMMEDIATE and DROP TABLE are refused. Sluice understands from the SQL what
+    they read and write: the more closely WHERE and ON bound the partition columns, the more jobs can run beside this
+    one."""
     write: Write | None = None
     """A DataFrame write: the rows of a query, of files or of another system go into one table."""
     stream: Stream | None = None

@@ -28,6 +28,7 @@ from sluice.footprint.sql.reading import Reading, Surroundings, not_understood
 from sluice.footprint.sql.settings import Settings, refuse_settings
 from sluice.footprint.sql.statement import Statement
 from sluice.footprint.statements.micro_batch import refuse_what_no_batch_runs
+from sluice.footprint.statements.never_run import refuse_what_never_runs
 from sluice.footprint.statements.script import Script
 from sluice.footprint.write import (
     Texts,
@@ -164,6 +165,8 @@ def texts_of(spec: DeltaWriteJobSpec) -> Texts:
 
 def _read(spec: DeltaWriteJobSpec, texts: Texts, around: Surroundings) -> Script:
     if spec.footprint is not None:
+        for statement in texts.get("spec.sql", ()):
+            refuse_what_never_runs(statement)
         found = tuple(
             declared_footprint(declared, around, f"spec.footprint.{position}")
             for position, declared in enumerate(spec.footprint)

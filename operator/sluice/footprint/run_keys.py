@@ -78,6 +78,10 @@ def _unrepeatable(words: tuple[str, ...]) -> str | None:
     match words[:2]:
         case ("CACHE", *_):
             return "another attempt would fill this cache with what the tables hold by then: use a temporary view"
+        case ("DECLARE", *_) | ("SET", "VAR" | "VARIABLE"):
+            return (
+                "another attempt would give this variable what the tables hold by then: use spec.parameters"
+            )
         case ("FROM", *_) if words.count("INSERT") > 1:
             return "several INSERTs that share a FROM can't be told apart in a log: write each as a statement of its own"
         case ("ALTER", "TABLE") if ("DROP", "FEATURE") in pairwise(words):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -309,3 +310,20 @@ def test_parameters_arrive_as_the_types_that_they_were_given(spark: SparkSession
 
 def ids_left(spark: SparkSession, path: Path) -> int:
     return spark.table(at(path)).count()
+
+
+def test_a_block_of_plain_statements_does_what_spark_makes_of_it(
+    spark: SparkSession, table: Path, tmp_path: Path
+) -> None:
+    text = (
+        "BEGIN\n  INSERT INTO {t} VALUES (3, DATE'2026-11-21', 'c');\n"
+        "  UPDATE {t} SET item = CASE WHEN id = 3 THEN 'z' ELSE item END WHERE id > 1;\nEND;"
+    )
+    copy = tmp_path / "copy"
+    shutil.copytree(table, copy)
+    result = run_here(spark, of_job({"sql": text.format(t=at(table))}))
+    assert statements(result) == [("WRITE", "Committed", [2]), ("UPDATE", "Committed", [3])]
+    rows = spark.sql(f"SELECT * FROM {at(table)} ORDER BY id").collect()
+    assert [row["item"] for row in rows] == ["a", "b", "z"]
+    spark.sql(text.format(t=at(copy)))
+    assert spark.sql(f"SELECT * FROM {at(copy)} ORDER BY id").collect() == rows

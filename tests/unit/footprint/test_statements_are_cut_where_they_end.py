@@ -32,6 +32,46 @@ def test_statements_are_cut_at_semicolons_that_are_none_of_their_text(first: str
     assert statements[1].line == 3 + first.count("\n")
 
 
+@pytest.mark.parametrize("first", TEXTS)
+@pytest.mark.parametrize("begin", ["BEGIN", "begin not atomic"])
+def test_a_block_of_plain_statements_is_its_statements(first: str, begin: str) -> None:
+    statements = split(f"-- ü\n{begin}\n  {first};\nMERGE INTO t USING s ON CASE WHEN a THEN b END; END;")
+    assert [statement.text for statement in statements] == [
+        first,
+        "MERGE INTO t USING s ON CASE WHEN a THEN b END",
+    ]
+    assert [(one.number, one.line) for one in statements] == [(1, 3), (2, 4 + first.count("\n"))]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "BEGIN; DELETE FROM t; END",
+        "BEGIN DELETE FROM t END",
+        "BEGIN DELETE FROM t; END label",
+        "BEGIN END",
+        "BEGIN DELETE FROM t; COMMIT",
+        "BEGIN ATOMIC DELETE FROM t; END",
+        "BEGIN NOT ATOMIC; DELETE FROM t; END",
+        "BEGIN NOT DELETE FROM t; END",
+        "BEGIN TRANSACTION; DELETE FROM t; END",
+        "BEGIN SET a = 1; DELETE FROM t; END",
+        "BEGIN BEGIN DELETE FROM t; END; END",
+        "BEGIN DELETE FROM t; END; DELETE FROM t",
+        "BEGIN DELETE FROM t; END; DELETE FROM t; END",
+        "DELETE FROM t; BEGIN DELETE FROM t; END",
+        "`BEGIN` DELETE FROM t; END",
+        "BEGIN DELETE FROM t; `END`",
+        "BEGIN WHILE a DO DELETE FROM t; END WHILE; END",
+        "BEGIN IF a THEN DELETE FROM t; END IF; END",
+        "BEGIN DECLARE a INT; DELETE FROM t; END",
+    ],
+)
+def test_any_other_block_is_refused(sql: str) -> None:
+    with pytest.raises(NotUnderstoodError, match="statement"):
+        footprints(sql)
+
+
 @pytest.mark.parametrize(
     ("sql", "line"),
     [

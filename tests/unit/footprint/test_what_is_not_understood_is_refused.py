@@ -1,10 +1,14 @@
 """A statement that is not surely understood is refused, with its place and at once."""
 
+import re
 import time
+from typing import Any
 
 import pytest
+import yaml
 
-from sluice.footprint import NotUnderstoodError
+from sluice.api.job import DeltaWriteJobSpec
+from sluice.footprint import NotUnderstoodError, footprint_of
 from unit.footprint.statements import footprint, footprints
 
 
@@ -133,14 +137,99 @@ def test_what_is_not_surely_understood_is_refused_with_its_place(sql: str) -> No
     [
         ("BEGIN INSERT INTO t VALUES (1)", "SQL script or a transaction over several statements"),
         ("COMMIT", "SQL script or a transaction over several statements"),
-        ("DECLARE x INT", "use spec.parameters"),
-        ("SET VAR x = 1", "use spec.parameters"),
-        ("EXECUTE IMMEDIATE 'DELETE FROM t'", "write the statement itself"),
+        ("label: BEGIN DELETE FROM t; END", "SQL script or a transaction over several statements"),
+        ("IF a THEN DELETE FROM t; END IF", "a job runs no control flow"),
+        ("DECLARE EXIT HANDLER FOR SQLEXCEPTION SELECT 1", "a job runs no control flow"),
+        ("EXECUTE IMMEDIATE 'DELETE FROM t'", "write the statement itself: DELETE FROM t"),
+        ("EXECUTE IMMEDIATE 'DELETE FROM t WHERE a = ''x'''", "write the statement itself"),
+        (
+            "EXECUTE IMMEDIATE 'DELETE FROM t WHERE a = ?' USING 1",
+            "spec.parameters for the values after USING",
+        ),
+        (
+            "EXECUTE IMMEDIATE 'SELECT max(a) FROM t' INTO x",
+            "write the statement itself, where its value is used",
+        ),
+        ("EXECUTE IMMEDIATE 'DELETE FROM ' || x", "spec.parameters for the values that differ"),
+        ("EXECUTE IMMEDIATE x", "spec.parameters for the values that differ"),
+        ("DROP TABLE t", "write CREATE OR REPLACE TABLE"),
+        (
+            "DROP TABLE IF EXISTS sales.orders PURGE",
+            "or TRUNCATE TABLE to empty it. Drop a table for good outside",
+        ),
+        (
+            "DROP TABLE IF EXISTS delta.`/lake/t`",
+            "DROP TABLE of a location as done, and removes no file: write CREATE OR",
+        ),
+        ("DROP TABLE spark_catalog.delta.`/lake/t`", "removes no file"),
+        ("DROP TABLE delta.`lake/t`", "is a relative location"),
     ],
 )
-def test_what_hides_statements_is_refused_in_a_sentence(sql: str, why: str) -> None:
+def test_what_no_job_runs_is_refused_with_what_to_write_whatever_is_declared(sql: str, why: str) -> None:
     with pytest.raises(NotUnderstoodError, match=why):
         footprints(sql)
+    spec = {
+        "sql": f"DELETE FROM delta.`/lake/t`; {sql}",
+        "footprint": [{"table": {"path": "/lake/t"}, "operation": "Replace"}],
+    }
+    with pytest.raises(NotUnderstoodError, match=rf"^statement \d, line 1: .*{why}"):
+        footprint_of(DeltaWriteJobSpec.model_validate(spec), {})
+
+
+@pytest.mark.parametrize(
+    ("sql", "parameter"),
+    [
+        ("DECLARE x DATE DEFAULT DATE '2026-11-19'", {"date": "2026-11-19"}),
+        ("DECLARE OR REPLACE VARIABLE x DATE DEFAULT '2026-11-19'", {"date": "2026-11-19"}),
+        ("DECLARE VARIABLE x = DATE'2026-11-19'", {"date": "2026-11-19"}),
+        ("DECLARE x STRING DEFAULT 'a \"b\": c'", {"string": 'a "b": c'}),
+        ("DECLARE x DEFAULT 'eu'", {"string": "eu"}),
+        ("DECLARE x INT DEFAULT 5", {"integer": 5}),
+        ("SET VAR x = 5", {"integer": 5}),
+        ("SET VARIABLE x = 'eu'", {"string": "eu"}),
+    ],
+)
+def test_a_variable_with_a_plain_value_is_shown_as_a_parameter(sql: str, parameter: dict[str, Any]) -> None:
+    with pytest.raises(NotUnderstoodError, match="write :x where it is used") as refused:
+        footprints(sql)
+    shown = str(refused.value).partition("in spec.parameters: ")[2].partition(", or declare")[0]
+    given = {"sql": "DELETE FROM delta.`/lake/t` WHERE a = :x", "parameters": yaml.safe_load(shown)}
+    assert given["parameters"] == {"x": parameter}
+    assert footprint_of(DeltaWriteJobSpec.model_validate(given), {}).tables
+
+
+@pytest.mark.parametrize(
+    ("sql", "instead"),
+    [
+        ("DECLARE x INT", "write :x where it is used, and give its value in spec.parameters"),
+        ("DECLARE x DATE DEFAULT current_date() - 1", "or write its expression there"),
+        (r"DECLARE x STRING DEFAULT 'a\\b'", "or write its expression there"),
+        ("DECLARE x DECIMAL(5, 2) DEFAULT 5", "or write its expression there"),
+        ("DECLARE x DATE DEFAULT '2026-1-5'", "or write its expression there"),
+        ("DECLARE x INT DEFAULT 99999999999999999999", "or write its expression there"),
+        ("SET VAR x = (SELECT max(a) FROM t)", "or write its expression there"),
+        ("SET VAR (x, y) = (SELECT 1, 2)", "use spec.parameters"),
+        ("DECLARE session.x INT", "use spec.parameters"),
+        ("SET VAR", "use spec.parameters"),
+    ],
+)
+def test_a_variable_is_refused_with_what_to_write(sql: str, instead: str) -> None:
+    with pytest.raises(NotUnderstoodError, match=re.escape(instead)) as refused:
+        footprints(sql)
+    assert "{" not in str(refused.value)
+
+
+@pytest.mark.parametrize("sql", ["DECLARE x INT DEFAULT 1", "SET VAR x = 1", "SET VARIABLE x = 1"])
+def test_a_variable_is_refused_beside_a_declared_footprint_where_another_attempt_may_come(sql: str) -> None:
+    given = {
+        "sql": f"{sql}; DELETE FROM delta.`/lake/t`",
+        "footprint": [{"table": {"path": "/lake/t"}, "operation": "Delete"}],
+    }
+    assert footprint_of(DeltaWriteJobSpec.model_validate(given), {}).tables
+    with pytest.raises(
+        NotUnderstoodError, match=r"spec\.retry: statement 1, line 1: .* use spec\.parameters"
+    ):
+        footprint_of(DeltaWriteJobSpec.model_validate(given | {"retry": {"limit": 1}}), {})
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,9 @@ def told(sql: str) -> str:
     [
         ("DELTE FROM t", "if it should be DELETE, write that"),
         ("COPY INTO t FROM 's3://a/b' FILEFORMAT = PARQUET", "only Databricks has it: write INSERT INTO"),
+        ("UNDROP TABLE t", "only Databricks has it: bring the table back outside of jobs"),
+        ("ALTER TABLE t RENAME TO u", "'RENAME TO u', by which a name leads elsewhere while jobs use it"),
+        ("ALTER TABLE t SET LOCATION '/lake/u'", "by which a name leads elsewhere while jobs use it"),
         ("CREATE OR REFRESH STREAMING TABLE t AS SELECT 1", "it belongs to a pipeline: write a stream"),
         ("MERGE t USING s ON true WHEN MATCHED THEN DELETE", "in Spark MERGE is followed by INTO"),
         ("CALL c.system.expire('t')", "this calls a procedure"),

@@ -88,6 +88,7 @@ _TAKEN: Mapping[str, frozenset[str]] = {
 }
 """Values that Spark accepts, in lower case; Spark ignores case here."""
 _STATIC_PREFIXES = ("spark.delta.", "spark.io.delta.", "spark.hadoop.", "spark.hive.")
+_HIVE_VARIABLES = ("hivevar:", "hiveconf:")
 _OF_A_SESSION = ("spark.sql.", "spark.databricks.")
 _LOG_STORE = "spark.delta.logStore."
 _LOG_STORES = re.compile(r"spark\.delta\.logStore\.(?:class|[a-z0-9+-]+\.impl)")
@@ -178,6 +179,8 @@ class Settings:
         why = None if value is None else _why_not(name, value)
         if why is None and (is_static(name) or name.startswith(_STATIC_PREFIXES)):
             why = "Spark reads it when it starts, and SET cannot change it: set it under runtime.sparkConf"
+        elif why is None and (name.startswith(_HIVE_VARIABLES) or "." not in name):
+            why = "this is no setting of Spark's: for a value of the job's own use spec.parameters"
         elif why is None and not name.startswith(_OF_A_SESSION):
             why = "a session has only settings that begin with spark.sql. or spark.databricks.: set it under runtime.sparkConf"
         if why is not None:

@@ -1,7 +1,7 @@
 """Cuts a text into its statements, so that the oracle and the runner see exactly the same ones."""
 
 import re
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -11,7 +11,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from sluice.footprint.errors import IF_SPARK_DOES, NotUnderstoodError, at
 from sluice.footprint.sql.grammar import foreign
-from sluice.footprint.sql.keywords import word
+from sluice.footprint.sql.keywords import word, words
 from sluice.footprint.sql.survey import Survey
 from sluice.predicates import PredicateError
 from sluice.predicates.limits import MAX_STATEMENTS, excess
@@ -21,6 +21,9 @@ from sluice.predicates.syntax import statement_in, tokens_of
 _BACKSLASH_AT_END = re.compile(r"\\\r?\n")
 _MAY_NAME_PROPERTIES = frozenset({"ALTER", "CREATE", "REPLACE", "RESET", "SET"})
 """Begin statements in which a word before a text may name a property."""
+_BEGIN = ["BEGIN", "NOT", "ATOMIC"]
+_ELSE_IN_BLOCK = frozenset({"ATOMIC", "SET", "TRAN", "TRANSACTION", "WORK"})
+"""What follows BEGIN where statements commit together, and SET, which sets a variable in a block."""
 _T = TypeVar("_T")
 
 
@@ -77,25 +80,40 @@ def split(sql: str, place: str = "spec.sql") -> tuple[Statement, ...]:
     for start, why in _read_differently_by_spark(sql):
         line = sql.count("\n", 0, start) + 1
         raise NotUnderstoodError(f"{place}, line {line}: {why}")
-    statements: list[Statement] = []
-    current: list[Token] = []
-    for token in _tokens(sql, place):
-        if token.token_type is not TokenType.SEMICOLON:
-            current.append(token)
-        elif current:
-            if len(statements) == MAX_STATEMENTS:
-                raise NotUnderstoodError(
-                    f"{place} has more than {MAX_STATEMENTS} statements: write them as several jobs"
-                )
-            statements.append(_statement(sql, current, len(statements) + 1, place))
-            current = []
-    if current:
-        statements.append(_statement(sql, current, len(statements) + 1, place))
-    if not statements:
+    cut = _out_of_block(list(_cut(_tokens(sql, place))))
+    if not cut:
         raise NotUnderstoodError(
             f"{place} holds only comments and no statement: write one, or delete the job"
         )
-    return tuple(statements)
+    if len(cut) > MAX_STATEMENTS:
+        raise NotUnderstoodError(
+            f"{place} has more than {MAX_STATEMENTS} statements: write them as several jobs"
+        )
+    return tuple(_statement(sql, tokens, number, place) for number, tokens in enumerate(cut, 1))
+
+
+def _cut(tokens: Iterable[Token]) -> Iterator[list[Token]]:
+    """Yields what stands between semicolons."""
+    current: list[Token] = []
+    for token in tokens:
+        if token.token_type is not TokenType.SEMICOLON:
+            current.append(token)
+        elif current:
+            yield current
+            current = []
+    if current:
+        yield current
+
+
+def _out_of_block(cut: list[list[Token]]) -> list[list[Token]]:
+    """The statements in `BEGIN statement; ... END`, if the whole text is such a block: Spark runs them one after another."""
+    if len(cut) < 2 or words(cut[-1]) != ["END"]:
+        return cut
+    begins = next((at for at in (_BEGIN, _BEGIN[:1]) if words(cut[0][: len(at)]) == at), None)
+    if begins is None or len(cut[0]) == len(begins):
+        return cut
+    inside = [cut[0][len(begins) :], *cut[1:-1]]
+    return cut if any(word(tokens[0]) in _ELSE_IN_BLOCK for tokens in inside) else inside
 
 
 def _read_differently_by_spark(sql: str) -> Iterator[tuple[int, str]]:

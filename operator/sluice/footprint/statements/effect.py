@@ -53,6 +53,8 @@ def on_table(
 
 def _of_no_use(statement: Statement, end: int) -> str:
     """Says why it is refused: Delta has partitions, but none of Hive's statements that add or remove them."""
+    if words(statement.tokens[end : end + 2]) in (["RENAME", "TO"], ["SET", "LOCATION"]):
+        return "by which a name leads elsewhere while jobs use it: do that outside of jobs"
     if "PARTITION" in words(statement.tokens[end : end + 5]):
         return "which Delta refuses: write DELETE FROM table WHERE condition on the partition columns"
     return "which Spark does not understand there"

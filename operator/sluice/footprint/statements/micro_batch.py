@@ -6,6 +6,7 @@ from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.sql.keywords import starts_with, word
 from sluice.footprint.sql.reading import place
 from sluice.footprint.sql.statement import Statement
+from sluice.footprint.statements.never_run import refuse_what_never_runs
 from sluice.footprint.statements.script import parts_of
 from sluice.footprint.statements.unknown import meant, written_otherwise
 
@@ -13,6 +14,7 @@ _FIELD = "spec.stream.sql"
 _OWN_JOB = "let a job of its own do it: a stream with stream.yield pauses for it"
 _BEFORE = "let a job of its own do it before the stream begins"
 _AS_SETTING = "put it under runtime.sparkConf"
+_AS_PARAMETER = "write :name where the variable is used, and give its value in spec.parameters"
 _INSIDE = "put the query into the statements that use it, with WITH"
 _NO_EFFECT = "remove it, nothing comes of it"
 _SEVERAL = "write each INSERT as a statement of its own"
@@ -31,6 +33,7 @@ _INSTEAD = (
     *((words, _INSIDE) for words in ("CREATE TEMPORARY VIEW", "CREATE TEMP VIEW")),
     *((words, _INSIDE) for words in ("CREATE OR REPLACE TEMPORARY VIEW", "CREATE OR REPLACE TEMP VIEW")),
     *((words, _BEFORE) for words in ("CREATE", "REPLACE", "CONVERT", "ALTER VIEW", "DROP VIEW")),
+    *((words, _AS_PARAMETER) for words in ("DECLARE", "SET VAR", "SET VARIABLE")),
     *((words, _AS_SETTING) for words in ("SET", "RESET")),
     ("USE", "name the schema before each table"),
     *((words, _NO_EFFECT) for words in ("SELECT", "VALUES", "FROM", "TABLE", "(", "SHOW", "DESCRIBE", "DESC", "EXPLAIN")),
@@ -45,6 +48,7 @@ def refuse_what_no_batch_runs(texts: Mapping[str, tuple[Statement, ...]]) -> Non
     """A batch that was broken off runs again, and only of the statements that are allowed here a table's log tells that they are
     done. What another statement did to the session would be missing then, and would hold for the next batch."""
     for statement in texts.get(_FIELD, ()):
+        refuse_what_never_runs(statement, _FIELD)
         parts = parts_of(statement)
         if len(parts) > 1:
             raise _refused(statement, "several INSERTs after one FROM", _SEVERAL)

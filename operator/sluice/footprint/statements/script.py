@@ -19,24 +19,15 @@ from sluice.footprint.statements import (
     merge,
     query,
     session_statements,
+    session_variables,
     temporary_views,
     views,
 )
 from sluice.footprint.statements.effect import Effect, Reader, on_session, on_table, refused
+from sluice.footprint.statements.never_run import refuse_what_never_runs
 from sluice.footprint.statements.unknown import unknown
 from sluice.predicates.limits import MAX_TABLES, MAX_TOKENS
 
-_AS_ONE = refused(
-    "this begins a SQL script or a transaction over several statements, which are not run: write the statements one after "
-    "another, with ; between them"
-)
-_BUILT = refused(
-    "EXECUTE IMMEDIATE hides from Sluice what it runs, and is not run: write the statement itself"
-)
-_VARIABLE = refused(
-    "Sluice does not follow variables of a session, which may change what a statement touches: use spec.parameters, or declare "
-    "what is touched in spec.footprint"
-)
 _PROCEDURE = refused(
     "this calls a procedure, and Sluice cannot tell what it touches: declare it in spec.footprint"
 )
@@ -98,14 +89,10 @@ _WRITTEN: tuple[tuple[str, Reader], ...] = (
     ("CREATE TEMP FUNCTION", on_session(session_statements.function)),
     ("CREATE OR REPLACE TEMPORARY FUNCTION", on_session(session_statements.function)),
     ("CREATE OR REPLACE TEMP FUNCTION", on_session(session_statements.function)),
-    *((f"SET {words}", _VARIABLE) for words in ("VAR", "VARIABLE")),
+    *((words, session_variables.refuse) for words in ("DECLARE", "SET VAR", "SET VARIABLE")),
     ("SET", on_session(session_statements.set_)),
     ("RESET", on_session(session_statements.reset)),
     ("USE", on_session(session_statements.use)),
-    ("DECLARE", _VARIABLE),
-    ("EXECUTE", _BUILT),
-    *((words, _AS_ONE) for words in ("BEGIN", "IF", "CASE", "WHILE", "LOOP", "REPEAT", "FOR")),
-    *((words, _AS_ONE) for words in ("START", "COMMIT", "ROLLBACK")),
     ("CALL", _PROCEDURE),
 )  # fmt: skip
 _BEGINNINGS = tuple((tuple(beginning.split()), read) for beginning, read in _WRITTEN)
@@ -154,6 +141,7 @@ def _effect(statement: Statement, around: Surroundings) -> Effect:
 
 
 def effect_of(statement: Statement, around: Surroundings) -> Effect:
+    refuse_what_never_runs(statement)
     for words, read in _KINDS.get(word(statement.tokens[0]), ()):
         if starts_with(statement.tokens, words):
             return read(statement, around, len(words))

@@ -11,6 +11,7 @@ from sluice.footprint.sql.statement import Statement
 _PIPELINE = "it belongs to a pipeline: write a stream under spec.stream, or CREATE OR REPLACE TABLE ... AS"
 _WRITTEN = (
     ("COPY INTO", "only Databricks has it: write INSERT INTO table SELECT ... FROM parquet.`s3://bucket/folder`"),
+    ("UNDROP", "only Databricks has it: bring the table back outside of jobs"),
     ("CREATE OR REFRESH", _PIPELINE),
     ("CREATE STREAMING", _PIPELINE),
     ("CREATE MATERIALIZED", _PIPELINE),
