@@ -357,7 +357,7 @@ class DeltaWriteJobSpec(Model):
 
     sql: Sql | None = None
     """One or more statements in Spark SQL, separated by semicolons: INSERT, MERGE, UPDATE, DELETE, OPTIMIZE, ALTER,
-    RESTORE, VACUUM, CREATE OR REPLACE, TRUNCATE and so on; SET, USE, views, SELECT, SHOW,
+    RESTORE, VACUUM, CREATE OR REPLACE, TRUNCATE and so on; SET, USE, CREATE SCHEMA IF NOT EXISTS, views, SELECT, SHOW,
     DESCRIBE, EXPLAIN, CACHE and REFRESH may stand between them, and BEGIN ... END around all of them but SET. Control
     flow, transactions, variables, EXECUTE IMMEDIATE and DROP TABLE are refused. Sluice understands from the SQL what
     they read and write: the more closely WHERE and ON bound the partition columns, the more jobs can run beside this

@@ -100,10 +100,11 @@ PROGRAMS = {
         (
             "CREATE TEMPORARY VIEW new_rows AS SELECT 3L AS id, DATE'2026-11-19' AS date, 'c' AS item",
             "INSERT INTO {t} SELECT * FROM new_rows",
+            "CREATE SCHEMA IF NOT EXISTS run_twice",
             "INSERT INTO {t} SELECT id + 1, date, item FROM new_rows",
             "DROP VIEW new_rows",
         ),
-        [2],
+        [3],
         FOUR,
     ),
     "maintenance": ((*INSERTS, "OPTIMIZE {t}", "UPDATE {t} SET id = id + 1"), [2, 3], [2, 3, 4, 5]),

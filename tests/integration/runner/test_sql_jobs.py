@@ -327,3 +327,26 @@ def test_a_block_of_plain_statements_does_what_spark_makes_of_it(
     assert [row["item"] for row in rows] == ["a", "b", "z"]
     spark.sql(text.format(t=at(copy)))
     assert spark.sql(f"SELECT * FROM {at(copy)} ORDER BY id").collect() == rows
+
+
+def test_a_schema_and_a_function_of_the_jobs_own_are_there_for_its_statements(
+    spark: SparkSession, table: Path
+) -> None:
+    session = spark.newSession()
+    result = run_here(
+        session,
+        of_job(
+            {
+                "sql": "CREATE SCHEMA IF NOT EXISTS made COMMENT 'by a job';"
+                "CREATE TEMPORARY FUNCTION doubled(x BIGINT) RETURNS BIGINT RETURN 2 * x;"
+                f"INSERT INTO {at(table)} SELECT doubled(id) + 1, date, item FROM {at(table)};"
+                "DROP TEMPORARY FUNCTION doubled"
+            }
+        ),
+    )
+    assert [one[1:] for one in statements(result)] == [
+        *2 * [("NoCommit", [])],
+        ("Committed", [2]),
+        ("NoCommit", []),
+    ], result
+    assert ids(spark, table) == [1, 2, 3, 5]

@@ -24,6 +24,11 @@ def told(sql: str) -> str:
     [
         ("DELTE FROM t", "if it should be DELETE, write that"),
         ("COPY INTO t FROM 's3://a/b' FILEFORMAT = PARQUET", "only Databricks has it: write INSERT INTO"),
+        ("CREATE DATABASE sales", "write CREATE DATABASE IF NOT EXISTS name"),
+        ("CREATE FUNCTION f(x INT) RETURNS INT RETURN x", "write CREATE TEMPORARY FUNCTION"),
+        ("CREATE TEMPORARY FUNCTION upper(x INT) RETURNS INT RETURN x", "a name that no function of Spark's has"),
+        ("CREATE TEMPORARY FUNCTION f(x INT) RETURNS INT", "RETURNS type RETURN expression are understood"),
+        ("DROP TEMPORARY FUNCTION f, g", "write one name and nothing else"),
         ("UNDROP TABLE t", "only Databricks has it: bring the table back outside of jobs"),
         ("ALTER TABLE t RENAME TO u", "'RENAME TO u', by which a name leads elsewhere while jobs use it"),
         ("ALTER TABLE t SET LOCATION '/lake/u'", "by which a name leads elsewhere while jobs use it"),

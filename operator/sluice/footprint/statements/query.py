@@ -1,9 +1,9 @@
-"""SELECT, SHOW, DESCRIBE and REFRESH: they write nothing."""
+"""SELECT, SHOW, DESCRIBE, REFRESH and CREATE SCHEMA: they write no table."""
 
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.sql.keywords import words
 from sluice.footprint.sql.reading import Surroundings, place
-from sluice.footprint.sql.shape import NAME, STRING, fits
+from sluice.footprint.sql.shape import NAME, PROPERTIES_SET, STRING, fits
 from sluice.footprint.sql.statement import Statement, query_of
 from sluice.footprint.statements.effect import Effect, Reader
 
@@ -29,6 +29,7 @@ _DESCRIBE = (
 
 
 REFRESHED = rf"(?:TABLE )?{NAME}|FUNCTION {NAME}|{STRING}"
+NEW_SCHEMA = rf"{NAME}(?: (?:COMMENT {STRING}|LOCATION {STRING}|WITH (?:DB)?PROPERTIES {PROPERTIES_SET}))*"
 UNCACHED = rf"(?:IF EXISTS )?{NAME}"
 _BEGINS_A_QUERY = frozenset({"SELECT", "FROM", "VALUES", "WITH", "("})
 
@@ -57,8 +58,8 @@ def _describes_a_query(first: list[str]) -> bool:
 
 
 def passes(follows: str) -> Reader:
-    """Makes a reader for statements that only tell Spark to drop what it caches of tables. `follows` is all that may
-    come after the first words."""
+    """Makes a reader for statements that touch no table: they make a schema, or drop what Spark caches. `follows` is all that
+    may come after the first words."""
 
     def reader(statement: Statement, around: Surroundings, beginning: int) -> Effect:
         if not fits(statement.tokens[beginning:], follows):

@@ -76,6 +76,7 @@ _WRITTEN: tuple[tuple[str, Reader], ...] = (
     ("UNCACHE TABLE", query.passes(query.UNCACHED)),
     ("CLEAR CACHE", query.passes("")),
     ("REFRESH", query.passes(query.REFRESHED)),
+    *((f"CREATE {kind} IF NOT EXISTS", query.passes(query.NEW_SCHEMA)) for kind in ("SCHEMA", "DATABASE", "NAMESPACE")),
     ("ANALYZE", _NOT_ANALYZED),
     ("CREATE OR REPLACE VIEW", on_session(views.create)),
     ("CREATE VIEW", on_session(views.create)),
@@ -85,10 +86,11 @@ _WRITTEN: tuple[tuple[str, Reader], ...] = (
     ("CREATE TEMP VIEW", on_session(temporary_views.temporary_view)),
     ("CREATE OR REPLACE TEMPORARY VIEW", on_session(temporary_views.temporary_view)),
     ("CREATE OR REPLACE TEMP VIEW", on_session(temporary_views.temporary_view)),
-    ("CREATE TEMPORARY FUNCTION", on_session(session_statements.function)),
-    ("CREATE TEMP FUNCTION", on_session(session_statements.function)),
-    ("CREATE OR REPLACE TEMPORARY FUNCTION", on_session(session_statements.function)),
-    ("CREATE OR REPLACE TEMP FUNCTION", on_session(session_statements.function)),
+    *(
+        (f"{words} FUNCTION", on_session(session_statements.function))
+        for words in ("CREATE TEMPORARY", "CREATE TEMP", "CREATE OR REPLACE TEMPORARY", "CREATE OR REPLACE TEMP")
+    ),
+    *((f"DROP {words} FUNCTION", on_session(session_statements.drop_function)) for words in ("TEMPORARY", "TEMP")),
     *((words, session_variables.refuse) for words in ("DECLARE", "SET VAR", "SET VARIABLE")),
     ("SET", on_session(session_statements.set_)),
     ("RESET", on_session(session_statements.reset)),

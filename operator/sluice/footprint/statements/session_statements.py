@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 
+from sqlglot.tokenizer_core import Token
+
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.sql.functions import may_be_builtin
-from sluice.footprint.sql.keywords import words
+from sluice.footprint.sql.keywords import outside_parentheses, words
 from sluice.footprint.sql.reading import Surroundings, place
 from sluice.footprint.sql.settings import key_in_sql
 from sluice.footprint.sql.shape import NAME, STRING, WORD, fits
@@ -13,6 +15,7 @@ from sluice.footprint.sql.statement import Statement
 _FILE = rf"(?:JAR|FILE|ARCHIVE) {STRING}"
 _TIME_ZONE = "spark.sql.session.timeZone"
 _CATALOGS = "spark.sql.catalog."
+_MAKES_FUNCTIONS_FROM_SQL = (4, 0)
 
 
 def reset(statement: Statement, around: Surroundings, _beginning: int) -> Surroundings:
@@ -93,14 +96,37 @@ def use(statement: Statement, around: Surroundings, beginning: int) -> Surroundi
 
 
 def function(statement: Statement, around: Surroundings, position: int) -> Surroundings:
-    """Reads a temporary function made from a Java class. What it does is not known, so conditions that call it are
+    """Reads a temporary function, made from a Java class or from SQL. What it does is not known, so what calls it is
     widened."""
     tokens = statement.tokens[position:]
-    if not fits(tokens, rf"{WORD} AS {STRING}(?: USING {_FILE}(?: , {_FILE})*)?") or may_be_builtin(
-        tokens[0].text
-    ):
+    if not (
+        fits(tokens, rf"{WORD} AS {STRING}(?: USING {_FILE}(?: , {_FILE})*)?") or _is_sql(tokens)
+    ) or may_be_builtin(tokens[0].text):
         raise NotUnderstoodError(
-            f"{place(statement)}: only CREATE TEMPORARY FUNCTION name AS 'class' is understood, with a name that no "
-            "function of Spark's has"
+            f"{place(statement)}: only CREATE TEMPORARY FUNCTION name AS 'class' and CREATE TEMPORARY FUNCTION name (parameters) "
+            "RETURNS type RETURN expression are understood, with a name that no function of Spark's has"
+        )
+    spark = around.settings.spark
+    if spark is not None and spark < _MAKES_FUNCTIONS_FROM_SQL and _is_sql(tokens):
+        raise NotUnderstoodError(
+            f"{place(statement)}: Spark {spark[0]}.{spark[1]} makes no functions from SQL: write the expression where "
+            f"{tokens[0].text} is called"
+        )
+    return around
+
+
+def _is_sql(tokens: tuple[Token, ...]) -> bool:
+    """Whether it is `name (parameters) [RETURNS type] RETURN expression`, which Spark reads when it is called."""
+    return (
+        fits(tokens[:1], WORD)
+        and words(tokens[1:2]) == ["("]
+        and "RETURN" in [text for _, text in outside_parentheses(tokens)]
+    )
+
+
+def drop_function(statement: Statement, around: Surroundings, position: int) -> Surroundings:
+    if not fits(statement.tokens[position:], rf"(?:IF EXISTS )?{WORD}"):
+        raise NotUnderstoodError(
+            f"{place(statement)}: write one name and nothing else after DROP TEMPORARY FUNCTION"
         )
     return around

@@ -11,7 +11,10 @@ from sluice.footprint.sql.statement import Statement
 _PIPELINE = "it belongs to a pipeline: write a stream under spec.stream, or CREATE OR REPLACE TABLE ... AS"
 _WRITTEN = (
     ("COPY INTO", "only Databricks has it: write INSERT INTO table SELECT ... FROM parquet.`s3://bucket/folder`"),
+    ("CREATE FUNCTION", "write CREATE TEMPORARY FUNCTION, or make it outside of jobs"),
+    ("CREATE OR REPLACE FUNCTION", "write CREATE OR REPLACE TEMPORARY FUNCTION, or make it outside of jobs"),
     ("UNDROP", "only Databricks has it: bring the table back outside of jobs"),
+    *((f"CREATE {kind}", f"write CREATE {kind} IF NOT EXISTS name") for kind in ("SCHEMA", "DATABASE", "NAMESPACE")),
     ("CREATE OR REFRESH", _PIPELINE),
     ("CREATE STREAMING", _PIPELINE),
     ("CREATE MATERIALIZED", _PIPELINE),

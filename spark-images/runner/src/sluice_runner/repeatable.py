@@ -61,6 +61,7 @@ _OF_BATCHES = frozenset(
 _AGAIN = CHANGE_THE_SESSION | frozenset(
     {
         "AlterViewAs",
+        "CreateNamespace",
         "CreateView",
         "DescribeColumn",
         "DescribeDeltaDetailCommand",
