@@ -18,7 +18,7 @@ from sluice.conflicts.oracle import WITHOUT_A_RULE
 from sluice.conflicts.row_level import SUPPORT
 from sluice.conflicts.rule import Difference, Example, Rule
 from sluice.conflicts.trying import Budget, tried
-from sluice.predicates import functions
+from sluice.predicates import Kind, functions
 
 HEADER = """<!-- Generated from operator/sluice/conflicts by `./dev generate`: change the rules, not this file. -->
 # When two writes of one Delta table conflict
@@ -74,7 +74,8 @@ them is held against real Spark. Where the partitions are known, its value is co
 `date_add`, `trunc` and the like) is an interval of dates. Whatever else a condition calls may be true of any row, and so
 may these where Spark's value is not known: an overflow, a cast that fails, letters beyond ASCII in `upper` and `lower`. `BETWEEN`
 around a function is not understood: write two comparisons. Nor are operators without brackets that the parser binds otherwise
-than Spark: write `(n & 1) | 2`. Why it is done so: [decision 26](decisions/0026-functions-are-computed-on-axes-of-their-own.md).
+than Spark: write `(n & 1) | 2`. A cast of a column to its own type is the column.
+Why it is done so: [decision 26](decisions/0026-functions-are-computed-on-axes-of-their-own.md).
 
 | first argument | functions and operators |
 | --- | --- |
@@ -96,8 +97,10 @@ SPELLED_OTHERWISE = (
         "dateadd(date, 1)",
         "date + 1",
         "date - INTERVAL 7 DAY",
+        "date + INTERVAL 1 MONTH",
+        "CAST(date_trunc('MONTH', date) AS DATE)",
     ),
-    *("date_diff(date, DATE '2026-11-01')", "to_date(date)", "ucase(region)", "lcase(region)", "len(region)"),
+    *("date_diff(date, DATE '2026-11-01')", "ucase(region)", "lcase(region)", "len(region)"),
     *(
         "char_length(region)",
         "character_length(region)",
@@ -179,6 +182,8 @@ _CASTS = {"string", "date", "tinyint", "smallint", "int", "bigint"}
 def _functions() -> Iterator[str]:
     by_kinds: dict[str, list[str]] = {}
     for name, kinds in functions.SIGNATURES:
+        if kinds[0] is Kind.TIMESTAMP:
+            continue  # of what date_trunc makes of a date: columns of timestamps are not computed with
         shown = f"CAST(... AS {name.upper()})" if name in _CASTS else name
         taken = by_kinds.setdefault(kinds[0].value, [])
         if f"`{shown}`" not in taken:

@@ -17,7 +17,7 @@ from sluice.predicates.columns import Column, Kind, Table
 from sluice.predicates.computed import ComputedColumn, Searches, on_its_column
 from sluice.predicates.errors import PredicateError
 from sluice.predicates.functions import UnknownValueError, midnight
-from sluice.predicates.literals import Literal, LiteralKind, Widening, from_syntax
+from sluice.predicates.literals import Literal, LiteralKind, Widening
 from sluice.predicates.plain import plainly
 from sluice.predicates.reason_texts import position, reason
 from sluice.predicates.scope import Scope
@@ -318,23 +318,16 @@ class _Reader:
 
     def _literal(self, node: exp.Expr) -> Literal | Widening | None:
         try:
-            literal = from_syntax(node)
+            return terms.constant(node, self._session.time_zone)
         except PredicateError as error:
             raise PredicateError(error.message, *position(node)) from error
-        if literal is None and terms.may_be_computed(node) and node.find(exp.Column) is None:
-            found = terms.computed(node, self._scope.column, self._session.time_zone)
-            return found if isinstance(found, Literal) else None
-        return literal
 
     def _column(self, node: exp.Expr) -> Column | Widening | None:
         if isinstance(node, exp.Column):
             return self._scope.column(node)
-        found = (
-            terms.computed(node, self._scope.column, self._session.time_zone)
-            if terms.may_be_computed(node)
-            else None
-        )
-        return found if isinstance(found, Column) else None
+        if not terms.may_be_computed(node):
+            return None
+        return terms.computed(node, self._scope.column, self._session.time_zone)
 
     # ------------------------------------------------------------------------------------------------- what's not known
 

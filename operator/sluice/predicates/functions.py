@@ -9,6 +9,7 @@ and columns may fail where it's known here, because Spark adds the constants fir
 from __future__ import annotations
 
 import operator
+import re
 from calendar import monthrange
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -57,6 +58,8 @@ DATE, BOOLEAN, TIMESTAMP = parse_type("date"), parse_type("boolean"), parse_type
 
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
 _EPOCH = date(1970, 1, 1).toordinal()
+_MICROSECONDS = 86_400_000_000
+"""Of a day."""
 SKIPPED_DAYS = frozenset(
     date.fromisoformat(day).toordinal() - _EPOCH
     for day in ("1844-12-31", "1867-10-18", "1993-08-21", "1994-12-31", "1995-01-01", "2011-12-30")
@@ -100,7 +103,7 @@ def midnight(day: int) -> int:
     """The code of the timestamp that a date is cast to, for comparisons with other dates so cast."""
     if day in SKIPPED_DAYS:
         raise UnknownValueError
-    return day * 86_400_000_000
+    return day * _MICROSECONDS
 
 
 def _truncated_to_midnight(code: int, unit: str) -> int:
@@ -125,6 +128,23 @@ def _formatted(code: int, pattern: str) -> str:
     for token, text in parts.items():
         pattern = pattern.replace(token, text)
     return pattern
+
+
+_DIGITS = {"%Y": r"(?P<year>\d{4})", "%mstrict": r"(?P<month>\d\d)", "%dstrict": r"(?P<day>\d\d)"}
+
+
+def _parsed(text: str, pattern: str) -> int:
+    """The day that the text spells by the pattern; a pattern without a month or a day means the first."""
+    spelled = re.escape(pattern)
+    for token, digits in _DIGITS.items():
+        spelled = spelled.replace(token, digits)
+    found = re.fullmatch(spelled, text, re.ASCII)
+    if found is None:
+        raise UnknownValueError
+    day = _code(date(**{name: int(found.groupdict().get(name, 1)) for name in ("year", "month", "day")}))
+    if day in SKIPPED_DAYS:
+        raise UnknownValueError
+    return day
 
 
 def _to_text(code: Code) -> str:
@@ -201,7 +221,7 @@ def _first_value(*values: Value) -> Value:
     return next((value for value in values if value is not None), None)
 
 
-_NUMBER, _TEXT, _DAY = Kind.INTEGER, Kind.STRING, Kind.DATE
+_NUMBER, _TEXT, _DAY, _MOMENT = Kind.INTEGER, Kind.STRING, Kind.DATE, Kind.TIMESTAMP
 _LIST: tuple[tuple[str, tuple[Kind, ...], ColumnType | None, Callable[..., Value]], ...] = (
     ("year", (_DAY,), INT, lambda d: _day(d).year),
     ("quarter", (_DAY,), INT, lambda d: (_day(d).month + 2) // 3),
@@ -218,6 +238,8 @@ _LIST: tuple[tuple[str, tuple[Kind, ...], ColumnType | None, Callable[..., Value
     ("last_day", (_DAY,), DATE, lambda d: _code(_month_end(_day(d).year, _day(d).month))),
     ("trunc", (_DAY, _TEXT), DATE, _truncated),
     ("datediff", (_DAY, _DAY), INT, lambda a, b: _code(_day(a)) - _code(_day(b))),
+    ("make_date", (_NUMBER, _NUMBER, _NUMBER), DATE, lambda y, m, d: _code(date(y, m, d))),
+    ("to_date", (_TEXT, _TEXT), DATE, _parsed),
     ("date_trunc", (_DAY, _TEXT), TIMESTAMP, _truncated_to_midnight),
     ("date_trunc", (_DAY, _TEXT, _TEXT), TIMESTAMP, _truncated_in_zone),
     ("date_format", (_DAY, _TEXT), STRING, _formatted),
@@ -252,8 +274,7 @@ _LIST: tuple[tuple[str, tuple[Kind, ...], ColumnType | None, Callable[..., Value
     ("-", (_NUMBER,), None, operator.neg),
     ("string", (_DAY,), STRING, _to_text),
     ("string", (_NUMBER,), STRING, str),
-    ("string", (_TEXT,), STRING, lambda s: s),
-    ("date", (_DAY,), DATE, lambda d: d),
+    ("date", (_MOMENT,), DATE, lambda t: t // _MICROSECONDS),
     ("date", (_TEXT,), DATE, lambda s: _known(literals.day_of(s))),
     *((bits, (_NUMBER,), parse_type(bits), lambda n: n) for bits in _WHOLE),
     *((bits, (_TEXT,), parse_type(bits), lambda s: _known(literals.integer_of(s))) for bits in _WHOLE),
@@ -264,7 +285,7 @@ _RISING = frozenset(
         *("date_add", "date_sub", "add_months", "datediff"),
     }
 )
-_VARYING = frozenset({"date_format", "date_trunc", "upper", "lower", "date", *_WHOLE})
+_VARYING = frozenset({"date_format", "date_trunc", "upper", "lower", "date", "make_date", "to_date", *_WHOLE})
 _VARYING_FAR = frozenset({"substring", "left", "right"})
 _KEEPING_NULL = _RISING | {
     *("quarter", "month", "day", "dayofyear", "dayofweek", "weekday", "weekofyear", "date_format", "string"),
@@ -289,10 +310,10 @@ _TABLE: Mapping[tuple[str, tuple[Kind, ...]], Function] = {
         name,
         gives,
         apply,
-        rises=name in _RISING and kinds[0] is _DAY,
+        rises=name in _RISING and kinds[0] in (_DAY, _MOMENT),
         varies=name in _VARYING,
         varies_far=name in _VARYING_FAR,
-        keeps_null=name in _KEEPING_NULL and not (name == "date" and kinds[0] is not _DAY),
+        keeps_null=name in _KEEPING_NULL and (name, kinds[0]) != ("date", _TEXT),
     )
     for name, kinds, gives, apply in _LIST
 }

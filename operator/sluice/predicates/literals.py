@@ -196,6 +196,7 @@ _CAST_TARGETS: Mapping[exp.DType, LiteralKind] = {
     exp.DType.TIMESTAMPTZ: LiteralKind.TIMESTAMP,
     exp.DType.TIMESTAMPLTZ: LiteralKind.TIMESTAMP,
     exp.DType.TIMESTAMPNTZ: LiteralKind.TIMESTAMP_NTZ,
+    exp.DType.TEXT: LiteralKind.STRING,
 }
 _INTEGER_BITS = {exp.DType.TINYINT: 8, exp.DType.SMALLINT: 16, exp.DType.INT: 32, exp.DType.BIGINT: 64}
 
@@ -300,14 +301,22 @@ def _number(text: str) -> Literal | Widening:
     )
 
 
+_OF_A_CAST = frozenset({"this", "to", "safe", "_type"})
+_OF_A_TYPE = frozenset({"this", "nested", "expressions"})
+
+
+def _has_only(node: exp.Expr, known: frozenset[str]) -> bool:
+    return all(name in known or not value for name, value in node.args.items())
+
+
 def _cast(literal: Literal, node: exp.Cast) -> Literal | Widening:
     target = node.args["to"]
     kind = _CAST_TARGETS.get(target.this)
     spelled = _spelled(literal)
-    if kind is None or node.args.get("format") or node.args.get("default"):
-        return Widening(f"the cast of {spelled} is not understood")
     if literal.kind is LiteralKind.NULL:
         return NULL
+    if kind is None or not (_has_only(node, _OF_A_CAST) and _has_only(target, _OF_A_TYPE)):
+        return Widening(f"the cast of {spelled} is not understood")
     done = _converted(literal, kind, target)
     if done is not None:
         return done
@@ -334,6 +343,9 @@ def _converted(literal: Literal, kind: LiteralKind, target: exp.DataType) -> Lit
         return _as_floating(literal, kind)
     if literal.kind is kind:
         return literal
+    if kind is LiteralKind.STRING:
+        text = text_of(literal)
+        return None if text is None else Literal(kind, text)
     if not isinstance(value, str):
         return None
     if kind is LiteralKind.DATE and (day := spelled_day(value)) is not None:
@@ -409,6 +421,16 @@ def _spelled(literal: Literal) -> str:
 
 
 # -------------------------------------------------------------------------------------------------------- values to text
+
+
+def text_of(literal: Literal) -> str | None:
+    """What Spark casts an integer or a date to; None for any other literal."""
+    match literal.kind, literal.value:
+        case LiteralKind.INTEGER, int(number):
+            return str(number)
+        case LiteralKind.DATE, int(day):
+            return day_text(day)
+    return None
 
 
 def day_text(day: int) -> str:

@@ -47,6 +47,12 @@ _FIELDS = {
     "DOY": "dayofyear",
     "DAYOFWEEK": "dayofweek",
 }
+_SHIFTS = {
+    **dict.fromkeys(("DAY", "DAYS"), ("date_add", 1)),
+    **dict.fromkeys(("MONTH", "MONTHS"), ("add_months", 1)),
+    **dict.fromkeys(("YEAR", "YEARS"), ("add_months", 12)),
+}
+"""What the addition of an interval of this unit is, and how many of it a unit is."""
 _FORMAT = re.compile(r"(%Y|%mstrict|%dstrict)([-/_.]?(%Y|%mstrict|%dstrict))*")
 
 
@@ -67,10 +73,25 @@ def may_be_computed(node: exp.Expr) -> bool:
     return type(node) in _READERS
 
 
-def computed(
-    node: exp.Expr, resolve: Resolve, time_zone: str | None = None
-) -> ComputedColumn | Literal | None:
-    """What the node computes from partition columns, or from constants alone; None if it isn't understood.
+def constant(node: exp.Expr, time_zone: str | None = None) -> Literal | Widening | None:
+    """The value of a literal, or of a call whose arguments are constants; a Widening for a constant that isn't known
+    exactly; None for anything else."""
+    literal = from_syntax(node)
+    if literal is not None or not may_be_computed(node) or node.find(exp.Column) is not None:
+        return literal
+    try:
+        return _constant(_Reader(_no_column, time_zone).term(node).expression)
+    except _NotUnderstoodError:
+        return None
+
+
+def _no_column(_: exp.Column) -> Widening:
+    return Widening("a constant has no columns")
+
+
+def computed(node: exp.Expr, resolve: Resolve, time_zone: str | None = None) -> Column | None:
+    """The column that the node computes from partition columns, or that it casts to its own type; None if it isn't
+    understood.
 
     Raises PredicateError for unknown columns.
     """
@@ -78,10 +99,10 @@ def computed(
         term = _Reader(resolve, time_zone).term(node)
     except _NotUnderstoodError:
         return None
+    if isinstance(term.expression, Of):
+        return term.expression.column
     bases = tuple(dict.fromkeys(_columns(term.expression)))
-    if not bases:
-        return _constant(term.expression)
-    if not all(base.is_partition for base in bases):
+    if not bases or not all(base.is_partition for base in bases):
         return None
     # No column's axis ends so, whatever its name.
     axis = f"{term.means} {term.expression.type.coding} computed"
@@ -173,6 +194,14 @@ def _called(name: str, terms: Sequence[_Term], form: str | None = None) -> _Term
     call = Call(found, tuple(term.expression for term in terms), gives)
     means = ", ".join(term.means for term in terms)
     return _Term(call, form.format(*(term.written for term in terms)), f"{name}({means})")
+
+
+def _converted(name: str, term: _Term, form: str) -> _Term:
+    """The call of a cast. Spark leaves out a cast to the type that the value has."""
+    own, wanted = term.expression.type, parse_type(name)
+    if own.kind is wanted.kind and own.bits == wanted.bits:
+        return term
+    return _called(name, [term], form)
 
 
 def _as_date(term: _Term) -> _Term:
@@ -281,14 +310,16 @@ def _sum(reader: _Reader, node: exp.Expr) -> _Term:
     left, right = reader.term(node.this), node.expression
     if isinstance(right, exp.Interval):
         unit, amount = right.args.get("unit"), right.this
-        days = integer_of(amount.name) if isinstance(amount, exp.Literal) else None
-        plain = isinstance(unit, exp.Var) and unit.name.upper() in ("DAY", "DAYS")
-        if not plain or days is None or left.expression.type.kind is not Kind.DATE:
+        count = integer_of(amount.name) if isinstance(amount, exp.Literal) else None
+        unit_name = unit.name.upper() if isinstance(unit, exp.Var) else ""
+        shift = _SHIFTS.get(unit_name)
+        if shift is None or count is None or left.expression.type.kind is not Kind.DATE:
             raise _NotUnderstoodError
-        number = _Term(Known(days, INT), f"INTERVAL {days} DAY", f"{days}:int")
-        return _called(
-            "date_add" if adds else "date_sub", [left, number], "({} + {})" if adds else "({} - {})"
-        )
+        name, times = shift
+        number = count * times if adds else -count * times
+        written = f"INTERVAL {count} {unit_name}"
+        by = _Term(Known(number, INT), written, f"{number}:int")
+        return _called(name, [left, by], "({} + {})" if adds else "({} - {})")
     given = [left, reader.term(right)]
     if left.expression.type.kind is Kind.DATE:
         return _called("date_add" if adds else "date_sub", given, "({} + {})" if adds else "({} - {})")
@@ -344,27 +375,33 @@ def _truncated_in_zone(reader: _Reader, node: exp.Expr) -> _Term:
 
 
 def _formatted(reader: _Reader, node: exp.Expr) -> _Term:
-    pattern = node.args["format"]
-    text = pattern.name if isinstance(pattern, exp.Literal) and pattern.is_string else ""
-    shown = text
-    once = all(text.count(token) <= 1 for token in ("%Y", "%m", "%d"))
-    if (
-        _as_written(node) != "date_format"
-        or not once
-        or not _FORMAT.fullmatch(text)
-        or not _has_only(node, "this", "format")
-    ):
+    if _as_written(node) != "date_format" or not _has_only(node, "this", "format"):
         raise _NotUnderstoodError
+    return _called("date_format", [reader.term(_without_own_cast(node.this)), _pattern(node.args["format"])])
+
+
+def _pattern(node: exp.Expr) -> _Term:
+    """A pattern of a year, a month and a day, each at most once."""
+    text = node.name if isinstance(node, exp.Literal) and node.is_string else ""
+    once = all(text.count(token) <= 1 for token in ("%Y", "%m", "%d"))
+    if not once or not _FORMAT.fullmatch(text):
+        raise _NotUnderstoodError
+    shown = text
     for token, letters in (("%Y", "yyyy"), ("%mstrict", "MM"), ("%dstrict", "dd")):
         shown = shown.replace(token, letters)
-    given = [reader.term(_without_own_cast(node.this)), _Term(Known(text, STRING), quoted(shown), text)]
-    return _called("date_format", given)
+    return _Term(Known(text, STRING), quoted(shown), text)
 
 
 def _as_a_date(reader: _Reader, node: exp.Expr) -> _Term:
-    if _as_written(node) != "to_date" or not _has_only(node, "this", "safe"):
+    if _as_written(node) != "to_date" or not _has_only(node, "this", "safe", "format"):
         raise _NotUnderstoodError
-    return reader.call("date", [node.this], "to_date")
+    pattern = node.args.get("format")
+    if pattern is None:
+        return _converted("date", reader.term(node.this), "to_date")
+    found = _pattern(pattern)
+    if "%Y" not in found.means:
+        raise _NotUnderstoodError
+    return _called("to_date", [reader.term(node.this), found])
 
 
 def _cast(reader: _Reader, node: exp.Expr) -> _Term:
@@ -373,9 +410,8 @@ def _cast(reader: _Reader, node: exp.Expr) -> _Term:
     name = _TARGETS.get(target.this) if plain else None
     if name is None or not _has_only(node, "this", "to", "safe", "_type"):
         raise _NotUnderstoodError
-    return reader.call(
-        name, [node.this], f"{'TRY_' * bool(node.args.get('safe'))}CAST({{}} AS {name.upper()})"
-    )
+    form = f"{'TRY_' * bool(node.args.get('safe'))}CAST({{}} AS {name.upper()})"
+    return _converted(name, reader.term(node.this), form)
 
 
 def _joined(reader: _Reader, node: exp.Expr) -> _Term:
@@ -390,7 +426,7 @@ def _joined(reader: _Reader, node: exp.Expr) -> _Term:
 
 def _as_texts(terms: Sequence[_Term]) -> list[_Term]:
     """What concat makes of its arguments before it joins them."""
-    return [_called("string", [term], "{}") for term in terms]
+    return [_converted("string", term, "{}") for term in terms]
 
 
 def _defaulted(reader: _Reader, node: exp.Expr) -> _Term:
@@ -422,14 +458,18 @@ def _trimmed(reader: _Reader, node: exp.Expr) -> _Term:
     return reader.call(name, [node.this])
 
 
-_BY_NAME = ("weekday", "pmod")
+_BY_NAME = ("weekday", "pmod", "make_date")
+
+
+def is_by_name(node: exp.Anonymous) -> bool:
+    """Whether it calls a function that the parser does not know, and that is in the list."""
+    return node.name.lower() in _BY_NAME
 
 
 def _by_name(reader: _Reader, node: exp.Expr) -> _Term:
-    name = node.name.lower()
-    if name not in _BY_NAME:
+    if not isinstance(node, exp.Anonymous) or not is_by_name(node):
         raise _NotUnderstoodError
-    return reader.call(name, node.expressions)
+    return reader.call(node.name.lower(), node.expressions)
 
 
 _READERS: Mapping[type[exp.Expr], Callable[[_Reader, exp.Expr], _Term]] = {

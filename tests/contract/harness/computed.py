@@ -52,6 +52,12 @@ _FUNCTIONS = (
         "datediff({p}date, DATE '2026-11-01')", ("date",), lambda d: (_day(d) - date(2026, 11, 1)).days
     ),
     _Function("CAST({p}date AS STRING)", ("date",), str),
+    _Function("CAST({p}date AS DATE)", ("date",), _day),
+    _Function("CAST({p}region AS STRING)", ("region",), str, ("ap",)),
+    _Function("CAST({p}n AS INT)", ("n",), int),
+    _Function("{p}date + INTERVAL 1 MONTH", ("date",), lambda d: _day(d).replace(month=_day(d).month + 1)),
+    _Function("CAST(date_trunc('MONTH', {p}date) AS DATE)", ("date",), lambda d: _day(d).replace(day=1)),
+    _Function("to_date(CAST({p}date AS STRING), 'yyyy-MM-dd')", ("date",), _day),
     _Function("date_format({p}date, 'yyyyMMdd')", ("date",), lambda d: d.replace("-", "")),
     _Function("date_format({p}date, 'yyyy-MM')", ("date",), lambda d: d[:7], ("2026-10",)),
     _Function("substring({p}region, 1, 2)", ("region",), lambda r: r[:2], ("ap",)),

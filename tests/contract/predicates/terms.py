@@ -23,7 +23,8 @@ _TEXTS = [
     *["", " ", "a", "A", "aB", "eu", "eu-west", "EU", " eu ", "  e u\t", "-", "--", "eu-1", "é", "É", "ß"],
     *["\u0131", "\u03a3", "\U0001f600x", "x\U0001f600", "e\u0301", "\ue000", "5", "-5", "05", "+5", " 5"],
     *["5.0", "2147483648", "127", "128", "2024-02-29", "2023-02-29", "2024-1-1", "2024", "it's", "a\\b"],
-    *["%", "1234567890123456789012", "true"],
+    *["%", "1234567890123456789012", "true", "20240229", "20230229", "20111230", "00010101", "120240229"],
+    *["2024/02/29", "29.02.2024", "202402", "2024-02", "2024-2-29", "2024-02-29x", " 20240229", "2024022"],
 ]
 _NUMBERS = {
     "y": [-128, -127, -7, -1, 0, 1, 2, 3, 7, 126, 127],
@@ -55,7 +56,8 @@ def terms() -> list[str]:
 def doubtful_terms(*, newer: bool) -> list[str]:
     """Forms that the parser reads otherwise than Spark, or that Spark reads otherwise than one would think. They need not
     be understood, nor be taken by Spark; if they are, by what Spark makes of them."""
-    found = [*_without_brackets(), *_units(), *_mixed(), *_far(), *(_collated() if newer else ())]
+    found = [*_without_brackets(), *_units(), *_mixed(), *_far(), *_spelled_days()]
+    found += _collated() if newer else ()
     return list(dict.fromkeys(found))
 
 
@@ -168,10 +170,42 @@ def _far() -> Iterator[str]:
     ):
         yield from (f"{name}(s, {number})" for name in ("left", "right", "substring", "substr"))
         yield from (f"substring(s, {number}, 2)", f"substring(s, 2, {number})", f"substring(s, n, {number})")
+        yield from (
+            f"make_date({number}, 2, 1)",
+            f"make_date(2024, {number}, y)",
+            f"make_date(l, y, {number})",
+        )
         yield from (f"n + {number}", f"y * {number}", f"n % {number}", f"n div {number}")
     for days in ("2147483646", "-2147483647", "1Y", "2S"):
         yield from (f"{name}(d, {days})" for name in ("date_add", "date_sub", "dateadd", "add_months"))
         yield from (f"d + {days}", f"d - {days}", f"datediff(d, date_add(e, {days}))")
+
+
+def _spelled_days() -> Iterator[str]:
+    for pattern in (
+        "MM/dd",
+        "yyyy-M-d",
+        "yyyyMd",
+        "uuuu-MM-dd",
+        "YYYY-MM-dd",
+        "yyyyDDD",
+        "yyyy-MM-DD",
+        "yy-MM-dd",
+    ):
+        yield f"to_date(s, '{pattern}')"
+    for pattern in (
+        "yyyy-MM-dd HH",
+        "yyyy MM",
+        "yyyy''MM",
+        "yyyy-MM-dd-yyyy",
+        "yyyyMMdd'T'",
+        "dd MMM yyyy",
+        "",
+    ):
+        yield f"to_date(s, '{pattern}')"
+    yield from ("to_date(d, 'yyyyMMdd')", "to_date(n, 'yyyy')", "to_date(s, u)", "to_date(s, NULL)")
+    yield from ("make_date(s, 2, 1)", "make_date('2024', '2', '1')", "make_date(n, y)", "make_date(d, 1, 1)")
+    yield from ("make_date(n, y, NULL)", "make_date(2024.0, 2, 1)", "make_date(n, y, 1, 1)")
 
 
 def _collated() -> Iterator[str]:
@@ -207,9 +241,20 @@ def _on_days() -> Iterator[str]:
         yield from (f"d + {count}", f"d - {count}")
     for days in ("INTERVAL 1 DAY", "INTERVAL '3' DAY", "INTERVAL 400 DAYS"):
         yield from (f"d + {days}", f"d - {days}")
+    for months in (
+        "INTERVAL 1 MONTH",
+        "INTERVAL '13' MONTHS",
+        "INTERVAL 1 YEAR",
+        "INTERVAL 4 YEARS",
+        "INTERVAL -1 MONTH",
+        "INTERVAL '-1' YEAR",
+    ):
+        yield from (f"d + {months}", f"d - {months}")
     for unit in ("YEAR", "yyyy", "yy", "QUARTER", "month", "mm", "MON", "week"):
-        yield from (f"trunc(d, '{unit}')", f"date_trunc('{unit}', d)")
-    yield from ("date_trunc('day', d)", "date_trunc('DD', d)")
+        yield from (f"trunc(d, '{unit}')", f"date_trunc('{unit}', d)", f"to_date(date_trunc('{unit}', d))")
+    yield from ("date_trunc('day', d)", "date_trunc('DD', d)", "CAST(date_trunc('DAY', d) AS DATE)")
+    yield from ("make_date(year(d), month(d), 1)", "make_date(n, y, 1)", "make_date(2024, 2, y)")
+    yield from ("make_date(n, 12, 31)", "make_date(n, 2, 29)")
     yield from ("datediff(d, e)", "date_diff(d, e)")
     yield from ("datediff(d, DATE '2024-01-01')", "datediff(d, '2024-01-01')")
     for pattern in [
@@ -228,7 +273,14 @@ def _on_days() -> Iterator[str]:
         yield f"date_format(d, '{pattern}')"
 
 
+_PATTERNS = (
+    *("yyyyMMdd", "yMMdd", "yyyy-MM-dd", "y-MM-dd", "yyyy/MM/dd", "dd.MM.yyyy", "yyyyMM", "yyyy-MM"),
+    *("yyyy", "MMyyyy", "yyyydd"),
+)
+
+
 def _on_texts() -> Iterator[str]:
+    yield from (f"to_date(s, '{pattern}')" for pattern in _PATTERNS)
     names = "upper ucase lower lcase length len char_length character_length reverse trim ltrim rtrim"
     yield from (f"{name}(s)" for name in names.split())
     yield from (f"trim({side} FROM s)" for side in ("BOTH", "LEADING", "TRAILING"))
@@ -267,7 +319,7 @@ def _casts() -> Iterator[str]:
         for column in ("y", "n", "l", "s"):
             yield from (f"CAST({column} AS {target})", f"TRY_CAST({column} AS {target})")
     yield from ("CAST(s AS DATE)", "TRY_CAST(s AS DATE)", "to_date(s)", "date(s)", "int(s)")
-    yield from ("CAST(d AS DATE)", "CAST(d AS STRING)", "string(d)")
+    yield from ("CAST(d AS DATE)", "TRY_CAST(d AS DATE)", "CAST(d AS STRING)", "string(d)", "string(s)")
 
 
 def _nested() -> Iterator[str]:

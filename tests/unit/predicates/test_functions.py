@@ -45,6 +45,16 @@ APART = [
     ("date_format(date, 'yyyyMM') IS NULL", "dayofweek(date) <> 5 AND date IS NOT NULL"),
     ("coalesce(length(region), 7) = 7", "region IN ('eu', 'us')"),
     ("date_format(date, 'yyyy-MM') = '2026-11'", "date = '2026-12-01'"),
+    ("CAST(region AS STRING) = 'EU'", "region > 'EU'"),
+    ("CAST(n AS INT) = 5", "string(n) = '6'"),
+    ("date + INTERVAL 1 MONTH = DATE '2026-12-01'", "date = '2026-11-02'"),
+    ("date - INTERVAL 1 YEAR < DATE '2026-12-01'", "date = '2027-12-01'"),
+    ("CAST(date_trunc('MONTH', date) AS DATE) = DATE '2026-11-01'", "date < '2026-11-01'"),
+    ("make_date(n, 11, 1) = DATE '2026-11-01'", "n = 2025"),
+    ("to_date(region, 'yyyyMMdd') = DATE '2026-11-19'", "region = '20261120'"),
+    ("to_date(region, 'yyyy-MM') = DATE '2026-11-01'", "region = '2026-12'"),
+    ("date = make_date(2026, 11, 1)", "date = to_date('20261102', 'yyyyMMdd')"),
+    ("region = CAST(5 AS STRING)", "region = CAST(DATE '2026-11-01' AS STRING)"),
 ]
 
 
@@ -81,6 +91,15 @@ MEET = [
     *((f"trunc(date, '{unit}') IS NULL", "date = DATE '2026-02-05'") for unit in ("Y", "q", "W")),
     *((f"date_trunc('{unit}', date) IS NULL", "date = DATE '2026-02-05'") for unit in ("Y", "Q", "W", "D")),
     ("trunc(date, region) = DATE '2026-01-01'", "date = DATE '2025-02-05'"),
+    ("to_date(region, 'yyyyMMdd') = DATE '2026-11-09'", "region = '2026119'"),
+    ("to_date(region, 'yyyyMMdd') = DATE '2011-12-31'", "region = '20111230'"),
+    (
+        "to_date(region, 'yyyy-MM-dd') = DATE '2026-11-19'",
+        "to_date(region, 'yyyy-MM-dd') = DATE '2026-11-20'",
+    ),
+    ("make_date(n, 2, 29) IS NULL", "n = 2025"),
+    ("CAST(date_trunc('DAY', date) AS DATE) = DATE '2011-12-31'", "date = DATE '2011-12-30'"),
+    ("region = CAST('EU' AS STRING COLLATE UTF8_LCASE)", "region = 'eu'"),
 ]
 
 
@@ -129,7 +148,12 @@ NOT_IN_THE_LIST = [
     "trunc(date, 'century') = DATE '2026-01-01'",
     "substring(date, 1, 4) = '2026'",
     "date_add(date, region) = DATE '2026-01-01'",
-    "date + INTERVAL 1 MONTH = DATE '2026-01-01'",
+    "date + INTERVAL 1 WEEK = DATE '2026-01-01'",
+    "to_date(region, 'yyyy-M-d') = DATE '2026-01-01'",
+    "to_date(region, 'MM-dd') = DATE '2026-01-01'",
+    "to_date(date, 'yyyy') = DATE '2026-01-01'",
+    "make_date(region, 1, 1) = DATE '2026-01-01'",
+    "CAST(date AS DATE) BETWEEN '2026-01-01' AND '2026-01-02'",
     "locate('e', region, 2) = 2",
     "trim('x' FROM region) = 'eu'",
     "month(date) BETWEEN 1 AND 3",
