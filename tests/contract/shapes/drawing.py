@@ -66,6 +66,20 @@ ODDLY: Mapping[str, tuple[str, ...]] = {
         *("'5'", "'05'", "5L", "5S", "2.0", "CAST('5' AS INT)", "CAST(2.7 AS INT)", "2 + 3", "-(-5)", "+5"),
         *("5.0D", "CAST(5 AS TINYINT)", "CAST('1' || '' AS INT)", "CAST(16777217 AS FLOAT)", "int(5)"),
         *(
+            "year(DATE '0005-11-19')",
+            "length('abcde')",
+            "int('5')",
+            "pmod(12, 7)",
+            "3 * 2 - 1",
+            "'2147483648'",
+        ),
+        *(
+            "datediff(DATE '2026-11-19', '2026-11-14')",
+            "month(DATE '2026-11-19') - 6",
+            "'-5'",
+            "16777216 + 1",
+        ),
+        *(
             "TRY_CAST('x' AS INT)",
             "nullif(5, 5)",
             "coalesce(NULL, 5)",
@@ -76,17 +90,49 @@ ODDLY: Mapping[str, tuple[str, ...]] = {
     "BIGINT": (
         *("1", "CAST(9007199254740993 AS DOUBLE)", "9007199254740993D", "9007199254740993.0", "'7'", "7S"),
         *("CAST(9007199254740993 AS DECIMAL(20,0))", "7.9D", "bigint('7')", "CAST(16777217 AS FLOAT)"),
+        *("'9007199254740993'", "'9223372036854775808'", "9007199254740992 + 1", "month('2026-07-19')"),
     ),
     "STRING": (
         *("1", "01", "1.50", "DATE '2026-11-19'", "'e' || 'u'", "'e' 'u'", '"eu"', "r'eu'", "lower('EU')"),
         *("CAST(1 AS STRING)", "CAST('eu' AS CHAR(3))", "CAST('eu' AS VARCHAR(5))", "TRUE", "1L", "1E0"),
-        *("trim(' eu')", "'\\145u'", "'e\\u0075'", "CAST('eu ' AS CHAR(5))", "string(01)"),
+        *(
+            "trim(' eu')",
+            "'\\145u'",
+            "'e\\u0075'",
+            "CAST('eu ' AS CHAR(5))",
+            "string(01)",
+            "upper('eu')",
+            "5Y",
+        ),
+        *(
+            "concat('e', 'u')",
+            "concat(1, '')",
+            "trim(' ')",
+            "substring('xeu', 2)",
+            "-1",
+            "9223372036854775808",
+        ),
+        *("date_format(DATE '2026-11-19', 'yyyyMMdd')", "year(DATE '2026-11-19')", "CAST('eu' AS STRING)"),
+        *(
+            "CAST(DATE '2026-11-19' AS STRING)",
+            "make_date(2026, 11, 19)",
+            "left('01x', 2)",
+            "2147483647 + 1L",
+        ),
     ),
     "DATE": (
         *("'2026-11-19'", "'2026-11-9'", "CAST('2026-11-19' AS DATE)", "to_date('2026-11-19')", "'2026-11'"),
         *("TIMESTAMP '2026-11-19 23:00:00'", "DATE '2026-11-18' + 1", "DATE'2026-11-19'", "DATE '2026-11'"),
         *("TIMESTAMP '2026-11-19 23:00:00 America/New_York'", "date_add(DATE '2026-11-18', 1)"),
         *("CAST(TIMESTAMP_NTZ '2026-11-19 01:00:00' AS DATE)", "date('2026-11-19')", "' 2026-11-19'"),
+        *(
+            "make_date(2026, 11, 19)",
+            "to_date('20261119', 'yyyyMMdd')",
+            "DATE '2026-10-19' + INTERVAL 1 MONTH",
+        ),
+        *("add_months('2025-11-19', 12)", "DATE '2026-11-20' - 1", "date_trunc('DAY', DATE '2026-11-19')"),
+        *("CAST(date_trunc('MONTH', DATE '2026-11-19') AS DATE)", "trunc(DATE '2026-11-19', 'MM')"),
+        *("concat('2026-11', '-19')", "last_day('2026-10-19') + 19", "to_date('2026-11-19 23:00')"),
     ),
     "BOOLEAN": (
         "'true'",
@@ -144,6 +190,37 @@ MIXED: Mapping[str, tuple[tuple[str, str], ...]] = {
     "TIMESTAMP": (("TIMESTAMP '2026-11-19 10:30:00Z'", "TIMESTAMP_NTZ '2026-11-19 10:30:00'"),),
 }
 """Values that change when Spark gives them and the ones beside them one type."""
+
+
+CALLS: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "INT": (
+        ("CAST({}.k AS INT)", "{}.k"),
+        ("int({}.ns)", "CAST({}.ns AS INT)"),
+        ("CAST({}.b AS INT)",),
+        ("length({}.v)", "length(({}.v))"),
+        ("day({}.d)", "day({}.d)"),
+    ),
+    "BIGINT": (
+        ("CAST({}.f AS BIGINT)", "TRY_CAST({}.f AS BIGINT)"),
+        ("CAST({}.b AS BIGINT)", "{}.b"),
+        ("bigint({}.ns)",),
+    ),
+    "STRING": (
+        ("CAST({}.region AS STRING)", "{}.region", "string({}.region)"),
+        ("CAST({}.k AS STRING)", "string({}.k)"),
+        ("date_format({}.d, 'yyyy')",),
+        ("substring({}.v, 1, 2)",),
+    ),
+    "DATE": (
+        ("to_date({}.ts)", "CAST({}.ts AS DATE)", "date({}.ts)", "{}.ts"),
+        ("CAST({}.m AS DATE)", "to_date({}.m)", "{}.m"),
+        ("CAST({}.ds AS DATE)", "TRY_CAST({}.ds AS DATE)", "{}.ds"),
+        ("CAST({}.d AS DATE)", "{}.d", "to_date({}.d)"),
+        ("date_add({}.d, 1)",),
+        ("to_date({}.ds, 'yyyy-MM-d')",),
+    ),
+}
+"""Calls on the columns of the events; those in one line are stored alike, and mostly equal."""
 
 
 def of_type(type_: str) -> list[str]:

@@ -111,19 +111,22 @@ class Foreteller:
         targets = {name: _defined(target) for name, target in TARGETS.items()}
         return cls({EVENTS: TableFacts(columns=Table.of(events)), **targets}, delta_version)
 
-    def foretold(self, shape: Shape) -> Foretold:
-        target = key_of_path(TARGET_PATH)
-        facts: dict[TableKey, TableFacts] = {
-            target: self._facts[shape.target],
-            key_of_path(EVENTS_PATH): self._facts[EVENTS],
-        }
+    def foretold(self, shape: Shape, *, knows_source: bool = True) -> Foretold:
+        target, events = key_of_path(TARGET_PATH), key_of_path(EVENTS_PATH)
+        facts: dict[TableKey, TableFacts] = {target: self._facts[shape.target], events: self._facts[EVENTS]}
         sql = shape.text.replace("{target}", TARGET_PATH).replace("{events}", EVENTS_PATH)
         work: dict[str, Any] = {"sql": sql}
         if shape.write is not None:
             work = {"write": {"table": {"path": TARGET_PATH}, "source": {"sql": sql}, **shape.write}}
         spec = DeltaWriteJobSpec.model_validate(work)
         try:
-            found = footprint_of(spec, _CONF, facts=facts, delta_version=self._version)
+            found = footprint_of(
+                spec,
+                _CONF,
+                facts=facts,
+                sources={events: facts[events]} if knows_source else {},
+                delta_version=self._version,
+            )
         except (NotUnderstoodError, PredicateError) as error:
             return Foretold(None, str(error))
         (footprint,) = (one for one in found.tables if not one.hook)
@@ -142,15 +145,20 @@ def _defined(target: Target) -> TableFacts:
 
 
 def judged(teller: Foreteller, shapes: Iterable[Shape], done: Iterable[Done]) -> Tally:
-    return Tally(
-        [_judge(shape, teller.foretold(shape), one) for shape, one in zip(shapes, done, strict=True)]
-    )
+    return Tally([_judge(teller, shape, one) for shape, one in zip(shapes, done, strict=True)])
 
 
-def _judge(shape: Shape, foretold: Foretold, done: Done) -> Judged:
+def _judge(teller: Foreteller, shape: Shape, done: Done) -> Judged:
+    """Judges what is foretold with and without knowing the columns of the source."""
     assert shape.name == done.name
-    f = foretold.footprint
-    return Judged(shape, foretold, done, tuple(_missed(f, foretold.hooks, done)) if f is not None else ())
+    foretold = teller.foretold(shape)
+    missed = [
+        why
+        for one in (foretold, teller.foretold(shape, knows_source=False))
+        if one.footprint is not None
+        for why in _missed(one.footprint, one.hooks, done)
+    ]
+    return Judged(shape, foretold, done, tuple(dict.fromkeys(missed)))
 
 
 def _missed(foretold: TableFootprint, hooks: Sequence[TableFootprint], done: Done) -> Iterable[str]:

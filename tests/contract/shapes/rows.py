@@ -225,6 +225,10 @@ def lateral_alias(draw: Draw, wanted: Columns) -> str:
     texts = [item.text for item in found.items]
     texts[0] = f"{written(draw, column)} AS {alias}" if wanted[0].type == column.type else texts[0]
     texts[place] = f"{alias} AS {column.quoted}"
+    if not alias.startswith("x") and draw.chance(0.3):
+        call = f"CAST({alias} AS {column.type})"
+        texts[place] = f"{call} AS {column.quoted}"
+        found = found.with_more(equal(draw, call, column.pin or NULL, column.type))
     if alias.startswith("x"):
         return f"SELECT * EXCEPT ({alias}) FROM ({found.with_items([f'{written(draw, column)} AS {alias}', *texts])})"
     return found.with_items(texts)

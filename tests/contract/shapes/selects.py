@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 
-from contract.shapes.drawing import CONVERTED, ODDLY, Draw, Wanted, equal, of_type
+from contract.shapes.drawing import CALLS, CONVERTED, ODDLY, Draw, Wanted, equal, of_type
 from contract.shapes.tables import NULL
 
 EVENTS = "delta.`{events}`"
+_NAMES_A_COLUMN = re.compile(r"\b[a-z]\w*\.[a-z]")
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,8 @@ class Item:
 
     @property
     def is_constant(self) -> bool:
-        return not self.value.rpartition(".")[2].isidentifier() or self.value in ("TRUE", "FALSE", NULL)
+        is_column = self.value.rpartition(".")[2].isidentifier() or _NAMES_A_COLUMN.search(self.value)
+        return not is_column or self.value in ("TRUE", "FALSE", NULL)
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,11 @@ def _cell(draw: Draw, column: Wanted, alias: str) -> tuple[str, list[str]]:
     if how < 0.45:
         return written(draw, column), []
     if how < 0.7:
-        return f"{alias}.{named}", [equal(draw, f"{alias}.{named}", column.pin, column.type)]
+        alike: tuple[str, ...] = ("{}." + named,)
+        if column.pin != NULL and column.type in CALLS and draw.chance(0.4):
+            alike = draw.one(CALLS[column.type])
+        stored, said = draw.one(alike).format(alias), draw.one(alike).format(alias)
+        return stored, [equal(draw, said, column.pin, column.type)]
     if how < 0.85:
         return draw.one(ODDLY[column.type]), []
     named, value = draw.one(CONVERTED[column.type])

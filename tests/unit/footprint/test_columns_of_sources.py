@@ -83,6 +83,20 @@ def test_so_do_ranges_and_days_that_are_written_as_texts(condition: str, bound: 
     assert lands(sql, facts(COLUMNS), "date") == bound
 
 
+@pytest.mark.parametrize("value", ["CAST(date AS DATE)", "date", "to_date(date)"])
+@pytest.mark.parametrize("said", ["CAST(date AS DATE)", "date"])
+def test_a_cast_to_the_columns_own_type_is_the_column(value: str, said: str) -> None:
+    day = f"{said} > DATE '2026-11-01'"
+    sql = f"INSERT INTO sales.orders SELECT id, string(region), {value} FROM raw.orders WHERE region LIKE 'e%' AND {day}"
+    assert lands(sql, facts(COLUMNS)) == "region LIKE 'e%'"
+    assert lands(sql, facts(COLUMNS), "date") == "date >= DATE '2026-11-02'"
+    for other in (facts(COLUMNS | {"date": "timestamp", "region": "string collate otherwise"}), None):
+        assert lands(sql, other) == "true"
+        # What is said of a timestamp is no date, except by the call that is stored.
+        bounded = "CAST" in said and value != "date"
+        assert lands(sql, other, "date") == ("date >= DATE '2026-11-02'" if bounded else "true")
+
+
 @pytest.mark.parametrize(
     "sql",
     [

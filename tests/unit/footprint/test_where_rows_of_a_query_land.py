@@ -49,6 +49,7 @@ ANYWHERE = "true"
         (f"SELECT {DAY} AS date UNION ALL SELECT date FROM {{s}}", ANYWHERE),
         (f"SELECT * FROM {{t}} WHERE {ON_DAY} AND region LIKE 'e%'", f"{ON_DAY} AND region LIKE 'e%'"),
         ("SELECT 'eu' AS code", "code = 'eu'"),
+        ("SELECT 12 AS code", "code = '12'"),
         ("SELECT * FROM {s} WHERE n IN (5, 7)", "n IN (5, 7)"),
         ("SELECT * FROM {s} WHERE n = 20261119", "n IN (20261119, 20261120)"),
     ],
@@ -110,6 +111,12 @@ def test_a_decimal_beside_a_number_of_a_list_is_cut_off_when_it_is_stored_as_big
         f"SELECT * FROM {{s}} WHERE date IN ({DAY}, DATE '2011-12-30')",
         "SELECT * FROM {s} WHERE region = 'eu'",
         "SELECT 'eu  ' AS code",
+        "SELECT 123 AS code",
+        # beside a DOUBLE an integer is stored as '1.0'
+        "VALUES (1), (2.0D) AS v (region)",
+        "VALUES (1), (-CAST(NULL AS DOUBLE)) AS v (region)",
+        "VALUES (2026), ('eu') AS v (region)",
+        "VALUES ('5'), (6) AS v (n)",
         f"SELECT * FROM (SELECT my_function(x) AS date FROM {{s}}) WHERE {ON_DAY}",
         # other columns
         f"SELECT * EXCEPT (date) FROM {{s}} WHERE {ON_DAY}",
@@ -215,6 +222,152 @@ def test_rows_that_may_not_come_are_not_surely_added(query: str) -> None:
     assert footprint("INSERT INTO {t} BY NAME " + f"SELECT 1 UNION ALL ({query})").adds_surely
 
 
+# constants in another type than that of their column, and computed ones
+
+
+@pytest.mark.parametrize(
+    ("value", "where"),
+    [
+        ("date_add(DATE '2026-11-18', 1) AS date", ON_DAY),
+        ("date_sub('2026-11-20', 1) AS date", ON_DAY),
+        ("DATE '2026-11-18' + INTERVAL 1 DAY AS date", ON_DAY),
+        ("DATE '2026-11-20' - 1 AS date", ON_DAY),
+        ("DATE '2026-10-19' + INTERVAL 1 MONTH AS date", ON_DAY),
+        ("add_months(DATE '2025-11-19', 12) AS date", ON_DAY),
+        ("make_date(2026, 11, 19) AS date", ON_DAY),
+        ("to_date('2026-11-19') AS date", ON_DAY),
+        ("to_date('20261119', 'yyyyMMdd') AS date", ON_DAY),
+        ("concat('2026-11', '-19') AS date", ON_DAY),
+        ("trunc(DATE '2026-11-19', 'MM') AS date", "date = DATE '2026-11-01'"),
+        ("date_trunc('MONTH', DATE '2026-11-19') AS date", "date = DATE '2026-11-01'"),
+        ("CAST(date_trunc('MONTH', DATE '2026-11-19') AS DATE) AS date", "date = DATE '2026-11-01'"),
+        ("last_day('2026-11-19') AS date", "date = DATE '2026-11-30'"),
+        ("concat('e', 'u') AS region", "region = 'eu'"),
+        ("lower('E' || 'U') AS region", "region = 'eu'"),
+        ("CAST('eu' AS STRING) AS region", "region = 'eu'"),
+        ("trim(' ') AS region", "region <= '' OR region IS NULL"),
+        ("2026 AS region", "region = '2026'"),
+        ("-05L AS region", "region = '-5'"),
+        ("CAST(2026 AS STRING) AS region", "region = '2026'"),
+        ("year(DATE '2026-11-19') AS region", "region = '2026'"),
+        (f"{DAY} AS region", "region = '2026-11-19'"),
+        ("2000 + 26 AS n", "n = 2026"),
+        ("year(DATE '2026-11-19') AS n", "n = 2026"),
+        ("'2026' AS n", "n = 2026"),
+    ],
+)
+def test_a_constant_lands_as_what_it_is_stored_as(value: str, where: str) -> None:
+    assert lands(f"SELECT id, {value} FROM {{s}}") == where
+    written, _, column = value.rpartition(" AS ")
+    merge = f"MERGE INTO {{t}} t USING {{s}} s ON t.id = s.id WHEN NOT MATCHED THEN INSERT ({column}) VALUES ({written})"
+    assert footprint(merge).writes_text == where
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "'05' AS n",
+        "'2.0' AS n",
+        "'99999999999' AS n",
+        "2.0 AS region",
+        "1E0 AS region",
+        "TRUE AS region",
+        "12345678901234567890 AS region",
+        "to_date('2026-11-19 10:00') AS date",
+        "to_date('20261119', 'yyyyMMd') AS date",
+        "to_date('20261131', 'yyyyMMdd') AS date",
+        "to_date('2026-11-9', 'yyyy-MM-dd') AS date",
+        "to_date('20111230', 'yyyyMMdd') AS date",
+        "date_trunc('DAY', DATE '2011-12-30') AS date",
+        "make_date(2026, 11, 31) AS date",
+        "current_date() AS date",
+        "upper('\u00e9') AS region",
+        "my_function('eu') AS region",
+        "2147483647 + 1 AS n",
+    ],
+)
+def test_a_constant_that_may_be_stored_as_something_else_bounds_nothing(value: str) -> None:
+    assert lands(f"SELECT id, {value} FROM {{s}}") == ANYWHERE
+
+
+# calls
+
+
+@pytest.mark.parametrize(
+    ("query", "where"),
+    [
+        (f"SELECT to_date(ts) AS date FROM {{s}} WHERE to_date(ts) = {DAY}", ON_DAY),
+        (f"SELECT TO_DATE(TS) AS date FROM {{s}} AS x WHERE CAST(x.ts AS DATE) = {DAY}", ON_DAY),
+        (f"SELECT to_date(s, 'yyyyMMdd') AS date FROM {{s}} WHERE to_date(s, 'yyyyMMdd') IN ({DAY})", ON_DAY),
+        (
+            f"SELECT ts, to_date(ts) AS date FROM {{s}} WHERE to_date(ts) BETWEEN {DAY} AND {DAY} AND id > 5",
+            ON_DAY,
+        ),
+        (
+            f"SELECT *, last_day(ts) AS date FROM {{s}} WHERE last_day(ts) < {DAY}",
+            "date <= DATE '2026-11-18'",
+        ),
+        (
+            f"SELECT to_date(s.ts) AS date FROM {{s}} s JOIN o ON s.id = o.id WHERE to_date(s.ts) = {DAY}",
+            ON_DAY,
+        ),
+        (
+            f"SELECT to_date(ts) AS date, count(*) AS id FROM {{s}} WHERE to_date(ts) = {DAY} GROUP BY to_date(ts)",
+            ON_DAY,
+        ),
+        ("SELECT year(ts) AS n FROM {s} WHERE year(ts) = 2026 AND month(ts) = 11", "n = 2026"),
+        ("SELECT year(ts) AS n FROM {s} WHERE year(ts) > 2025", "n >= 2026"),
+        (
+            "SELECT date_format(ts, 'yyyyMM') AS region FROM {s} WHERE date_format(ts, 'yyyyMM') LIKE '2026%'",
+            "region LIKE '2026%'",
+        ),
+        ("SELECT string(x) AS region FROM {s} WHERE CAST(x AS STRING) = 'eu'", "region = 'eu'"),
+        (
+            f"WITH a AS (SELECT to_date(ts) AS date FROM {{s}}) SELECT * FROM a WHERE date >= {DAY}",
+            f"date >= {DAY}",
+        ),
+        (f"SELECT CAST(date AS DATE) AS date FROM {{s}} WHERE {ON_DAY}", ON_DAY),
+        (f"SELECT * FROM {{s}} WHERE CAST(date AS DATE) = {DAY}", ON_DAY),
+        (f"SELECT * FROM {{s}} WHERE to_date(date) IN ({DAY})", ON_DAY),
+        (f"SELECT CAST(date AS DATE) AS date FROM {{t}} WHERE date >= {DAY}", f"date >= {DAY}"),
+        ("SELECT CAST(region AS STRING) AS region FROM {t} WHERE region LIKE 'e%'", "region LIKE 'e%'"),
+        ("SELECT CAST(n AS INT) AS n FROM {t} WHERE CAST(n AS INT) < 5", "n <= 4"),
+    ],
+)
+def test_what_conditions_say_of_a_call_holds_for_the_same_call_in_the_list(query: str, where: str) -> None:
+    assert lands(query) == where
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        # another call
+        f"SELECT to_date(ts) AS date FROM {{s}} WHERE to_date(seen) = {DAY}",
+        f"SELECT to_date(ts) AS date FROM {{s}} WHERE date_add(to_date(ts), id) = {DAY}",
+        "SELECT to_date(x, 'yyyyMMdd') AS date FROM {s} WHERE to_date(x, 'ddMMyyyy') = DATE '2026-11-19'",
+        "SELECT to_date(x, 'yyyyMMdd') AS date FROM {s} WHERE to_date(x) = DATE '2026-11-19'",
+        f"SELECT to_date(a.ts) AS date FROM {{s}} a JOIN o ON a.id = o.id WHERE to_date(o.ts) = {DAY}",
+        "SELECT trunc(ts, 'Y') AS date FROM {s} WHERE trunc(ts, 'YEAR') = DATE '2026-01-01'",
+        "SELECT substring(x, 1) AS n FROM {s} WHERE substring(x, 1, 1) = 5",
+        # another value each time
+        f"SELECT to_date(my_function(ts)) AS date FROM {{s}} WHERE to_date(my_function(ts)) = {DAY}",
+        f"SELECT to_date(x) AS date FROM (SELECT my_function(ts) AS x FROM {{s}}) WHERE to_date(x) = {DAY}",
+        f"SELECT date_add({DAY}, rand()) AS date FROM {{s}} WHERE date_add({DAY}, rand()) = {DAY}",
+        # another column by the same name
+        f"SELECT ts AS x, to_date(x) AS date FROM {{s}} WHERE to_date(x) = {DAY}",
+        # what is stored is not what was compared
+        f"SELECT CAST(ts AS DATE) AS region FROM {{s}} WHERE CAST(ts AS DATE) = {DAY}",
+        "SELECT upper(x) AS region FROM {s} WHERE upper(x) = 'EU'",
+        "SELECT CAST(x AS INT) AS n FROM {s} WHERE x > 5",
+        "SELECT CAST(region AS INT) AS n FROM {t} WHERE region > '5'",
+        # operators that Spark may bind otherwise
+        "SELECT x + 1 AS n FROM {s} WHERE x + 1 = 5",
+    ],
+)
+def test_what_conditions_say_of_something_else_than_a_call_bounds_nothing(query: str) -> None:
+    assert lands(query) == ANYWHERE
+
+
 # UPDATE and MERGE
 
 
@@ -222,6 +375,10 @@ def test_rows_that_may_not_come_are_not_surely_added(query: str) -> None:
     ("sql", "where"),
     [
         (f"UPDATE {{t}} SET {ON_DAY} WHERE n = 1", f"n = 1 OR (n = 1 AND {ON_DAY})"),
+        (
+            "UPDATE {t} SET date = date_add(DATE '2026-11-18', 1) WHERE n = 1",
+            f"n = 1 OR (n = 1 AND {ON_DAY})",
+        ),
         (
             "UPDATE {t} SET `my-ts` = ts WHERE day = DATE '2026-11-19' AND n = 1",
             "(day = DATE '2026-11-19' AND n = 1) OR n = 1",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from sluice.footprint.queries.calls import calls_in, cast_column, key_of, type_of
 from sluice.footprint.sql.nodes import SCALARS, has_only
 from sluice.footprint.sql.reading import Reading
 from sluice.footprint.sql.survey import Survey
@@ -27,7 +28,8 @@ from sluice.predicates import (
 )
 from sluice.predicates.functions import SKIPPED_DAYS
 from sluice.predicates.limits import MAX_CELLS
-from sluice.predicates.literals import Literal, LiteralKind, from_syntax, spelled_day
+from sluice.predicates.literals import Literal, LiteralKind, integer_of, spelled_day, text_of
+from sluice.predicates.terms import constant
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,8 @@ class Constant:
     node: exp.Expr
     converted: bool = False
     """Whether it may have had another type in between, because other rows' values did."""
+    type: ColumnType | None = None
+    """The type that the query gives it, where it is known."""
 
 
 @dataclass(frozen=True)
@@ -117,31 +121,49 @@ def _kind(cell: Cell, reading: Reading) -> LiteralKind | None:
     """Returns the cell's kind; None where values beside it may change it or be changed by it."""
     if isinstance(cell, Constant) and not cell.converted:
         node = cell.node.unnest()
-        literal = _literal(_plain(node), reading)
-        if literal is not None and literal.kind is LiteralKind.NULL and isinstance(node, exp.Cast):
-            return _KINDS_OF_CASTS.get(node.to.this)  # CAST(NULL AS INT) turns texts beside it into numbers
-        return None if literal is None else literal.kind
+        literal = _literal(node, reading)
+        if literal is None or literal.kind is not LiteralKind.NULL or isinstance(node, exp.Null):
+            return None if literal is None else literal.kind
+        # CAST(NULL AS INT) turns texts beside it into numbers.
+        return _KINDS_OF_CASTS.get(node.to.this) if isinstance(node, exp.Cast) else None
     if isinstance(cell, FromTable) and cell.type is not None:
         return _KINDS_OF_COLUMNS.get(cell.type.kind)
     return None
 
 
 def _equal(column: Column, cell: Constant, reading: Reading) -> Predicate:
-    node = _plain(cell.node)
+    node = cell.node.unnest()
     literal = _literal(node, reading)
+    if literal is None and column.type.kind is Kind.DATE:
+        node = exp.cast(node, exp.DType.DATE)  # a midnight of date_trunc is stored as its date
+        literal = _literal(node, reading)
     if literal is None:
-        return Anything(f"{_shown(node)} is known only when the statement runs")
+        return Anything(f"{_shown(cell.node)} is known only when the statement runs")
     target = _quoted(column)
     if literal.kind is LiteralKind.NULL:
         return reading.predicate(exp.Is(this=target, expression=exp.Null()))
+    as_text = text_of(literal) if column.type.kind is Kind.STRING else None
+    if as_text is not None:
+        node, literal = exp.Literal.string(as_text), Literal(LiteralKind.STRING, as_text)
     if (
-        (literal.kind not in _STORED_AS_IS.get(column.type.kind, ()) and not _is_day(column, literal))
+        not _is_stored_as_is(column, literal)
         or (cell.converted and not _is_same_through_any_type(column, literal))
         or _is_cut(column, literal)
     ):
-        return Anything(f"{_shown(node)} may be converted when it is stored as {column.name}")
+        return Anything(f"{_shown(cell.node)} may be converted when it is stored as {column.name}")
     found = reading.predicate(exp.EQ(this=target, expression=node.copy()))
     return ALWAYS if compiled(found).is_empty else found
+
+
+def _is_stored_as_is(column: Column, literal: Literal) -> bool:
+    """Whether Spark stores what equals the literal: it takes texts for dates, and for integers that are written as
+    it prints them."""
+    if literal.kind in _STORED_AS_IS.get(column.type.kind, ()):
+        return True
+    if literal.kind is not LiteralKind.STRING:
+        return False
+    is_integer = column.type.kind is Kind.INTEGER and integer_of(str(literal.value)) is not None
+    return is_integer or column.type.kind is Kind.DATE
 
 
 def _is_same_through_any_type(column: Column, literal: Literal) -> bool:
@@ -150,10 +172,6 @@ def _is_same_through_any_type(column: Column, literal: Literal) -> bool:
 
 def _shown(node: exp.Expr) -> str:
     return node.sql("spark")[:80]
-
-
-def _is_day(column: Column, literal: Literal) -> bool:
-    return column.type.kind is Kind.DATE and literal.kind is LiteralKind.STRING
 
 
 def _may_be_another_day(literal: Literal) -> bool:
@@ -220,7 +238,7 @@ def _is_kept(source: ColumnType, target: ColumnType) -> bool:
 
 def _if_equal(condition: exp.Expr, column: Column, reading: Reading) -> Predicate | None:
     """Reads `c = literal` and `c IN (literals)` with literals of the column's own kind; None for anything else."""
-    literals = [_literal(_plain(value), reading) for value in _compared(condition)]
+    literals = [_literal(value, reading) for value in _compared(condition, column)]
     if not literals or any(
         found is None or found.kind not in _STORED_AS_IS[column.type.kind] for found in literals
     ):
@@ -237,18 +255,27 @@ def _if_equal(condition: exp.Expr, column: Column, reading: Reading) -> Predicat
     return reading.predicate(exp.In(this=_quoted(column), expressions=[*map(exp.Literal.number, stored)]))
 
 
-def _compared(condition: exp.Expr) -> Sequence[exp.Expr]:
-    """Returns the values one of which the column equals; nothing if the condition says anything else."""
+def _compared(condition: exp.Expr, column: Column) -> Sequence[exp.Expr]:
+    """Returns the values one of which is stored in the column; nothing if the condition says anything else."""
     if not has_only(condition, SCALARS) or condition.args.get("query"):
         return ()
     if isinstance(condition, exp.EQ):
         left, right = condition.this.unnest(), condition.expression.unnest()
-        if isinstance(left, exp.Column):
+        if _is_stored(left, column):
             return [right]
-        return [left] if isinstance(right, exp.Column) else ()
-    if isinstance(condition, exp.In) and isinstance(condition.this.unnest(), exp.Column):
+        return [left] if _is_stored(right, column) else ()
+    if isinstance(condition, exp.In) and _is_stored(condition.this.unnest(), column):
         return condition.expressions
     return ()
+
+
+def _is_stored(node: exp.Expr, column: Column) -> bool:
+    """Whether it is the value of a column of the source, or the date as which Spark stores that value."""
+    if isinstance(node, exp.Column):
+        return True
+    type_ = type_of(node)
+    is_date = type_ is not None and type_.kind is column.type.kind is Kind.DATE
+    return is_date and cast_column(node) is not None
 
 
 def _rounded(number: int, reading: Reading, *, in_list: bool) -> Iterator[int]:
@@ -266,7 +293,9 @@ def bounded(cell: Cell, conditions: tuple[exp.Expr, ...], reading: Reading) -> C
     if not conditions:
         return cell
     if isinstance(cell, Constant):
-        return cell if _literal(_plain(cell.node), reading) is not None else FromTable(conditions)
+        if _literal(cell.node, reading) is not None:
+            return cell
+        return FromTable(conditions, None if cell.converted else cell.type)
     return (cell or FromTable()).where(conditions)
 
 
@@ -309,6 +338,23 @@ def called(conditions: Sequence[exp.Expr], tables: Collection[str], reading: Rea
 
 def names_in(condition: exp.Expr, reading: Reading) -> set[str]:
     return {name.lower() for name in _subject(condition, reading).names}
+
+
+def conditions_on_call(
+    reading: Reading, conditions: tuple[exp.Expr, ...], call: exp.Expr, own: frozenset[str]
+) -> tuple[exp.Expr, ...]:
+    """Returns the conditions on the value of this call alone. `own` is as in `key_of`."""
+    key = key_of(call, own) if conditions else None
+    if key is None:
+        return ()
+    known = reading.calls_known
+    asked = id(conditions), own
+    if asked not in known:
+        if not reading.around.allowance.cells.take(_CELLS_OF_A_SURVEY * len(conditions)):
+            return ()
+        plain = [condition for condition in conditions if _subject(condition, reading).is_plain]
+        known[asked] = conditions, calls_in(plain, own)
+    return known[asked][1].get(key, ())
 
 
 @dataclass(frozen=True)
@@ -357,25 +403,9 @@ def _quoted(column: Column) -> exp.Column:
 # ------------------------------------------------------------------------------------------------ values that are written
 
 
-def _plain(node: exp.Expr) -> exp.Expr:
-    """Removes a cast that changes nothing: CAST('eu' AS STRING), CAST(NULL AS INT), CAST(DATE '...' AS DATE)."""
-    node = node.unnest()
-    if isinstance(node, exp.Cast) and has_only(node, SCALARS) and has_only(node.to, SCALARS):
-        inner = _plain(node.this)
-        if isinstance(inner, exp.Null):
-            return inner
-        if node.to.this is exp.DType.TEXT and isinstance(inner, exp.Literal) and inner.is_string:
-            return inner
-        if isinstance(inner, exp.Cast) and inner.to == node.to:
-            return inner
-    return node
-
-
 def _literal(node: exp.Expr, reading: Reading) -> Literal | None:
-    if isinstance(node, exp.Cast) and not has_only(node, SCALARS):
-        return None
     try:
-        found = from_syntax(node)
+        found = constant(node.unnest(), reading.around.settings.session.time_zone)
     except PredicateError as error:
         raise reading.refused(str(error)) from error
     return found if isinstance(found, Literal) else None

@@ -5,11 +5,12 @@ is unknown.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from sqlglot import exp
 
+from sluice.footprint.queries.calls import cast_column, columns_in, type_of
 from sluice.footprint.queries.cells import (
     Cell,
     Constant,
@@ -17,6 +18,7 @@ from sluice.footprint.queries.cells import (
     bounded,
     called,
     conditions_on,
+    conditions_on_call,
     names_in,
     side_by_side,
 )
@@ -25,6 +27,7 @@ from sluice.footprint.sql.known import Version
 from sluice.footprint.sql.nodes import RELATIONS, SCALARS, has_only
 from sluice.footprint.sql.reading import Reading
 from sluice.footprint.sql.selected import view_named
+from sluice.predicates import ColumnType, Kind
 from sluice.predicates.limits import MAX_LEVELS, MAX_ROWS
 from sluice.predicates.syntax import conjuncts
 
@@ -197,6 +200,10 @@ class _Scope:
         cell = row.named(node.name, self.reading) if is_first else None
         return said_of(cell, self._said_of(node.name, self._calls(table)), self.reading)
 
+    def said_of_call(self, call: exp.Expr) -> tuple[exp.Expr, ...]:
+        own = frozenset({"", self.first} if self.alone else {""})
+        return conditions_on_call(self.reading, self.conditions, call, own)
+
     def expanded(self, star: Expansion, row: Row) -> Row:
         is_first = star.table in (None, self.first)
         calls = self._calls_of_all(star.table)
@@ -284,50 +291,99 @@ def _selected(outputs: Sequence[Output | Expansion | Unknown], scope: _Scope, in
     return tuple(_row(outputs, scope, row) for row in inner)
 
 
+@dataclass
+class _Before:
+    """The entries of the list before one."""
+
+    named: dict[str, list[Cell]] = field(default_factory=dict)
+    """Their values by their lower-cased names."""
+    aliases: set[str] = field(default_factory=set)
+    """Names of those that aren't the column of this name."""
+    all_named: bool = True
+    """Whether there are no others."""
+
+
 def _row(outputs: Sequence[Output | Expansion | Unknown], scope: _Scope, inner: Row) -> Row:
     """Returns the query's row for one row of its first relation."""
     cells: list[tuple[str, Cell]] = []
-    named: dict[str, list[Cell]] = {}
+    before = _Before()
     others: list[exp.Expr] | None = None
     first = 0
     for output in outputs:
         match output:
             case Output():
-                cell = _cell(output.node, scope, inner, named, all_named=others is None)
-                more = Row(((output.name, cell),))
+                more = Row(((output.name, _cell(output.node, scope, inner, before)),))
+                if not _is_column(output):
+                    before.aliases.add(output.name.lower())
             case Expansion():
                 more = scope.expanded(output, inner)
             case _:
                 more = ANY_ROW
         if others is None and more.others is not None:
             first, others = len(cells) + more.first, []
+            before.all_named = False
         if others is not None:
             others += more.others or ()
         cells += more.cells
         for name, cell in more.cells:
-            named.setdefault(name.lower(), []).append(cell)
+            before.named.setdefault(name.lower(), []).append(cell)
     return Row(tuple(cells), None if others is None else tuple(others), first)
 
 
-def _cell(
-    node: exp.Expr | None,
-    scope: _Scope,
-    inner: Row,
-    before: Mapping[str, Sequence[Cell]],
-    *,
-    all_named: bool,
-) -> Cell:
-    """Returns the value of one entry of the list. `before` holds the earlier entries by their lower-cased names: the entry may
-    refer to them if the relations have no such column. `all_named`: there are no others."""
-    if not isinstance(node, exp.Column):
-        return None if node is None else Constant(node)
+def _is_column(output: Output) -> bool:
+    return isinstance(output.node, exp.Column) and output.node.name.lower() == output.name.lower()
+
+
+def _cell(node: exp.Expr | None, scope: _Scope, inner: Row, before: _Before) -> Cell:
+    """Returns the value of one entry of the list. The entry may refer to those before it if the relations have no such
+    column."""
+    if node is None:
+        return None
+    if isinstance(node, exp.Column):
+        return _cell_of_column(node, scope, inner, before)
+    return _cell_of_call(node, scope, inner, before)
+
+
+def _cell_of_column(node: exp.Column, scope: _Scope, inner: Row, before: _Before) -> Cell:
     if not has_only(node, SCALARS) or not isinstance(node.this, exp.Identifier) or node.args.get("db"):
         return None
-    found = before.get(node.name.lower(), ())
+    found = before.named.get(node.name.lower(), ())
     if not node.table and found and not (scope.alone and inner.has(node.name)):
-        surely = scope.alone and inner.others is None and all_named and len(found) == 1
+        surely = scope.alone and inner.others is None and before.all_named and len(found) == 1
         return found[0] if surely else None
     return scope.column(node, inner)
+
+
+def _cell_of_call(node: exp.Expr, scope: _Scope, inner: Row, before: _Before) -> Cell:
+    """Returns the value of a call: of a cast it is the column's where the cast keeps it, or what conditions say of the same
+    call bounds it."""
+    value = Constant(node, type=type_of(node))
+    column = cast_column(node)
+    cast = None if column is None else _cast(_cell_of_column(column, scope, inner, before), value.type)
+    if cast is not None and cast.type is not None:
+        return cast
+    said = scope.said_of_call(node)
+    if said and all(_is_same_in_conditions(part, scope, inner, before) for part in columns_in(node)):
+        return said_of(value, said, scope.reading)
+    return cast or value
+
+
+def _cast(cell: Cell, type_: ColumnType | None) -> FromTable | None:
+    """The column's value after a cast; its type is not known where only a value that equals a date stays."""
+    if not isinstance(cell, FromTable) or type_ is None:
+        return None
+    if cell.type is not None and cell.type.kind is type_.kind and cell.type.bits == type_.bits:
+        return cell
+    return replace(cell, type=None) if type_.kind is Kind.DATE else None
+
+
+def _is_same_in_conditions(node: exp.Column, scope: _Scope, inner: Row, before: _Before) -> bool:
+    """Whether a name in the list surely means what it means in WHERE, and has the same value."""
+    hidden = not node.table and node.name.lower() in before.aliases
+    if hidden and not (scope.alone and inner.has(node.name)):
+        return False
+    cell = inner.named(node.name, scope.reading)
+    return not isinstance(cell, Constant) or is_one_value(cell.node, scope.reading.around.settings.spark)
 
 
 def _without_value(output: Output | Expansion | Unknown) -> Output | Unknown:

@@ -279,6 +279,13 @@ class Reading:
         return {}
 
     @cached_property
+    def calls_known(
+        self,
+    ) -> dict[tuple[int, frozenset[str]], tuple[object, Mapping[tuple[object, ...], tuple[exp.Expr, ...]]]]:
+        """What conditions say of the value of each call, by the conditions' identity and the names of their one relation."""
+        return {}
+
+    @cached_property
     def bounds_known(self) -> dict[tuple[int, ColumnType | None, str], tuple[object, Predicate]]:
         """What conditions say of a column of the table that is written, by the conditions' identity and the type of theirs."""
         return {}
