@@ -64,12 +64,23 @@ def columns_in(node: exp.Expr) -> Sequence[exp.Column]:
 def calls_in(conditions: Sequence[exp.Expr], own: frozenset[str]) -> Calls:
     found: dict[Key, list[exp.Expr]] = {}
     for condition in conditions:
-        keys = {key: None for node in condition.walk() if (key := key_of(node, own)) is not None}
-        for key in keys:
+        for key in _keys_around_first_column(condition, own):
             about = _about(condition, key, own)
             if about is not None:
                 found.setdefault(key, []).append(about)
     return {key: tuple(about) for key, about in found.items()}
+
+
+def _keys_around_first_column(condition: exp.Expr, own: frozenset[str]) -> Sequence[Key]:
+    """The keys of the only calls in which all columns of the condition may be."""
+    found: dict[Key, None] = {}
+    node: exp.Expr | None = condition.find(exp.Column)
+    while node is not None and node is not condition:
+        node = node.parent
+        key = None if node is None else key_of(node, own)
+        if key is not None:
+            found[key] = None
+    return list(found)
 
 
 def _about(condition: exp.Expr, key: Key, own: frozenset[str]) -> exp.Expr | None:
