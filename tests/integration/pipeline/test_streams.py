@@ -233,6 +233,11 @@ def test_a_merge_of_each_batch_beside_optimize_loses_to_none(
     feed.go_on(0.5)
     optimized, told_of = [], dict[int, Json]()
     for number in range(wanted):
+        eventually(
+            lambda: DeltaTable(merged).history(1)[0]["operation"] == "MERGE",
+            "there is something to compact again",
+            seconds=PATIENCE_SECONDS,
+        )
         streaming.apply(f"optimize-{name}-{number}", {"sql": f"OPTIMIZE {streaming.table(name)}"})
         optimized.append(streaming.until(f"optimize-{name}-{number}", "Succeeded"))
         told_of |= _attempts_by_number(streaming, upsert)
