@@ -381,8 +381,8 @@ def _placed(known: Evidence | None, uid: str, name: str, body: Json) -> Evidence
 
 
 def _is_declared_dead(one: Evidence, by_job: str | None) -> bool:
-    """Whether somebody who may say so does. A driver's account may write on pods, so what a pod says of its own driver counts only
-    where nothing else is left that could say it."""
+    """Whether a person has said so on the job or the application. A driver's account may write on pods, so the word on a pod counts
+    only where neither the application nor an open attempt is left."""
     said = [by_job, _word_on(one.application)]
     if one.application is None and not one.is_open:
         said.append(_word_on(one.pod))

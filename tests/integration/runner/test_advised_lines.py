@@ -52,7 +52,7 @@ class Lake:
         return remedy.change, merge.replace(line.before, line.after)
 
     def after(self, merge: str) -> list[Row]:
-        """The rows that it leaves of a table that nobody else has changed."""
+        """The rows that it leaves of a table that no other job has changed."""
         kept = self._table.with_name("kept")
         shutil.copytree(self._table, kept)
         try:

@@ -19,7 +19,7 @@ _TYPES: Mapping[str, ColumnType] = {
     **dict.fromkeys(("dayofweek", "dayofyear", "weekofyear"), _INT),
     "date_format": _STRING,
 }
-"""What functions give, whatever their arguments are."""
+"""What functions give for all kinds of arguments."""
 _CASTS: Mapping[exp.DType, ColumnType] = {
     exp.DType.DATE: _DATE,
     exp.DType.TEXT: _STRING,

@@ -1,4 +1,4 @@
-"""Statements that no job runs, whatever footprint it declares: Spark or the driver refuses them, or Delta sees nothing of them."""
+"""Statements that no job runs, even beside a declared footprint: Spark or the driver refuses them, or Delta misses them."""
 
 from collections.abc import Sequence
 from itertools import takewhile

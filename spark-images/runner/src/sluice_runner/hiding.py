@@ -82,7 +82,7 @@ def settings() -> dict[str, str]:
 
 
 def hide_from_log(mask: Mask) -> None:
-    """Has Log4j leave the secrets out, whatever appenders and layouts the image has configured."""
+    """Has Log4j leave the secrets out of all appenders that the image has configured, in every layout."""
     if mask.pattern is None:
         return
     from pyspark import SparkContext  # noqa: PLC0415

@@ -23,8 +23,8 @@ import org.apache.logging.log4j.util.SortedArrayStringMap;
 import org.apache.logging.log4j.util.StringMap;
 
 /**
- * Keeps a driver's secrets out of its log, whatever message, exception or context brought them there, and however the log
- * is laid out: in front of each appender stands one that hands on events without them.
+ * Keeps a driver's secrets out of the messages, exceptions and contexts of its log, in every layout: in front of each appender
+ * stands one that hands on events without them.
  */
 public final class MaskedLog implements RewritePolicy {
 
