@@ -216,7 +216,7 @@ class Run:
         return measurement
 
     def _settle(self, one: _Running) -> None:
-        """Failed tests run once more, alone; and what the section cost is held against its budget."""
+        """Failed tests run once more, alone."""
         report = one.report
         if one.failed:
             again = self._again(one)
@@ -224,9 +224,6 @@ class Run:
             report.passed += len(report.flaky)
             report.failures += [test for test, text in again.items() if text is not None]
             self._write_failed(one, again)
-        over = report.over_budget()
-        if over is not None and report.ran:
-            report.failures.append(over)
 
     def _again(self, one: _Running) -> dict[str, str | None]:
         """Returns what each failed test said the second time, or None if it passed then."""

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from devenv.testing.report import Report, summarise
+from devenv.testing.report import Report, over_budget, summarise
 
 KEPT = Path("results")
 
@@ -68,10 +68,41 @@ def test_a_section_may_cost_twice_its_budget_on_a_slow_machine_more(
     cpu_minutes: float, slowness: float, over: bool
 ) -> None:
     report = Report("contract", cpu_seconds=cpu_minutes * 60, budget_minutes=10, slowness=slowness)
-    said = report.over_budget()
-    assert (said is not None) is over
-    assert said is None or f"{cpu_minutes:.2f} CPU minutes" in said
+    said = over_budget([report])
+    assert list(said) == ["contract"] * over
+    assert all(f"{cpu_minutes:.2f} CPU minutes" in text for text in said.values())
 
 
-def test_a_section_without_a_budget_is_not_held_to_one() -> None:
-    assert Report("unit", cpu_seconds=1e6).over_budget() is None
+def sections(*cpu_minutes: float, slowness: float = 1.0) -> list[Report]:
+    return [
+        Report(f"s{number}", cpu_seconds=60 * cost, budget_minutes=10, slowness=slowness)
+        for number, cost in enumerate(cpu_minutes)
+    ]
+
+
+def test_a_section_that_grew_is_over_budget_whatever_the_others_cost() -> None:
+    assert list(over_budget(sections(10, 10, 10, 10, 21))) == ["s4"]
+    assert list(over_budget(sections(5, 5, 5, 5, 21))) == ["s4"]
+
+
+def test_a_machine_that_is_slow_for_all_sections_puts_none_of_them_over_budget() -> None:
+    assert over_budget(sections(22, 24, 21, 23, 33, slowness=1.4)) == {}
+
+
+def test_what_all_sections_cost_together_is_bounded_by_the_measured_pace_alone() -> None:
+    assert set(over_budget(sections(22, 24, 21, 23, 33))) == {"all"}
+
+
+def test_sections_that_are_too_few_to_tell_the_pace_excuse_none() -> None:
+    assert list(over_budget(sections(21, 21, 21))) == ["s0", "s1", "s2"]
+
+
+def test_what_all_cost_together_fails_the_run(capsys: pytest.CaptureFixture[str]) -> None:
+    code, shown = told(capsys, *sections(22, 24, 21, 23, 33))
+    assert code == 1
+    assert "failed: took 123.00 CPU minutes, more than 100.00: its budget is 50" in shown
+
+
+def test_a_section_without_a_budget_or_that_did_not_run_is_not_held_to_one() -> None:
+    assert over_budget([Report("unit", cpu_seconds=1e6)]) == {}
+    assert over_budget([Report("unit", cpu_seconds=1e6, budget_minutes=1, ran=False)]) == {}
