@@ -127,7 +127,7 @@ class Metrics:
         )
         self._steps = Histogram(
             "sluice_job_step_seconds",
-            "How long the acting loop worked on one job without a pause.",
+            "Processor time that the acting loop spent on one job without a pause.",
             buckets=_SECONDS_OF_JOB_STEPS,
             registry=registry,
         )

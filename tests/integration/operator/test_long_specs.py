@@ -7,7 +7,7 @@ from integration.operator.process import OperatorProcess
 
 STATEMENTS = 1_500
 LONGEST_STEP = "1.0"
-"""Seconds without a pause: on a quiet machine the loop reads this job's spec in as long."""
+"""Seconds of processor time: the loop would take as long if it read this job's spec itself."""
 
 
 def erases(table: str) -> dict[str, str]:

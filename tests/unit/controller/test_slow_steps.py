@@ -1,4 +1,4 @@
-"""A job on which the operator works for long, and on no other meanwhile, is named."""
+"""A job that takes much of the operator's processor time at once is named."""
 
 from dataclasses import fields
 from types import SimpleNamespace
@@ -19,10 +19,10 @@ async def test_the_log_names_a_job_that_holds_up_others(
     world.job_seen(job_body("a"))
     parts: dict[str, Any] = {one.name: SimpleNamespace() for one in fields(Loop) if one.init}
     made = Loop(**parts | {"world": world, "metrics": SimpleNamespace(stepped=measured.append)})
-    monkeypatch.setattr("sluice.controller.loop.time.monotonic", lambda: next(seconds))
+    monkeypatch.setattr("sluice.controller.loop.time.thread_time", lambda: next(seconds))
     with made._step("uid-a"):
         pass
     monkeypatch.undo()
     assert measured == [pytest.approx(took)]
-    told = ["job etl/a: the operator worked on it for 0.8 s, and on no other meanwhile"]
+    told = ["job etl/a took 0.8 s of processor time at once: other jobs waited meanwhile"]
     assert caplog.messages == (told if took > SLOW_STEP else [])
