@@ -41,7 +41,6 @@ OF_ALL_DRIVERS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "1g",
-    "spark.driver.extraClassPath": class_path(),
 }
 """As the local engine has them: drivers of the same kind share JVMs."""
 
@@ -116,7 +115,7 @@ class WarmDrivers:
         self, name: str, settings: Mapping[str, str], program: Sequence[str], folder: Path, *output: IO[bytes]
     ) -> subprocess.Popen[bytes]:
         """Starts a driver as a local engine starts them. `output`: for its standard output, and its errors."""
-        given = {**OF_ALL_DRIVERS, **settings}
+        given = {**OF_ALL_DRIVERS, "spark.driver.extraClassPath": class_path(), **settings}
         options = [word for key, text in given.items() for word in ("--conf", f"{key}={text}")]
         stdout, stderr = output
         return subprocess.Popen(

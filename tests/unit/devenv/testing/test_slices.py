@@ -1,7 +1,9 @@
 """Every long test is in exactly one slice, on every machine the same; the table of slices tells what became of each."""
 
+import ast
 import re
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
@@ -178,3 +180,19 @@ def test_all_long_tests_are_in_a_section() -> None:
     assert sections.section_of(ROOT / "tests/integration/leases/test_x.py").name == "integration"
     with pytest.raises(DevError, match="No section runs"):
         sections.section_of(ROOT / "tests" / "test_x.py")
+
+
+def calls_when_read(node: ast.AST) -> Iterator[str]:
+    """What a module calls as soon as it is imported."""
+    for inner in ast.iter_child_nodes(node):
+        if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name):
+            yield inner.func.id
+        if not isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield from calls_when_read(inner)
+
+
+def test_modules_ask_for_jars_only_once_a_test_runs_so_that_all_can_be_listed_without() -> None:
+    for file in TESTS.rglob("*.py"):
+        text = file.read_text(encoding="utf-8")
+        if "import class_path" in text or "import spark_jars" in text:
+            assert {"class_path", "spark_jars"}.isdisjoint(calls_when_read(ast.parse(text))), file
