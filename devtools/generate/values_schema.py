@@ -11,6 +11,7 @@ from sluice.api.engine_kind import EngineKind
 from sluice.api.runtime import Image
 from sluice.controller.config import OperatorConfig
 from sluice.engines.profile import Profiles, RuntimeProfile
+from sluice.templates.permissions import RESTRICTED_VOLUMES
 
 Schema = dict[str, Any]
 
@@ -48,6 +49,28 @@ _SHARED_NAMESPACES: Schema = {
     "items": _matching(rf"([*]|{_LABEL})", longest=63),
     "uniqueItems": True,
     "default": [],
+}
+_PATTERNS: Schema = {
+    "type": "array",
+    "items": {"type": "string", "minLength": 1, "maxLength": 256},
+    "maxItems": 256,
+    "uniqueItems": True,
+    "default": ["*"],
+}
+_JOB_PERMISSIONS: Schema = {
+    "type": "array",
+    "maxItems": 1000,
+    "default": [],
+    "items": _closed(
+        {
+            "namespaces": _PATTERNS | {"minItems": 1},
+            "templates": {"type": "boolean", "default": True},
+            "serviceAccounts": _PATTERNS,
+            "volumes": _PATTERNS | {"default": list(RESTRICTED_VOLUMES)},
+            "settings": _PATTERNS,
+            "podSecurity": {"enum": ["restricted", "privileged"], "default": "restricted"},
+        }
+    ),
 }
 _TABLE_OWNERS: Schema = {
     "type": "array",
@@ -202,6 +225,7 @@ def schema() -> Schema:
                 "watchNamespaces": _NAMESPACES,
                 "sharedNamespaces": _SHARED_NAMESPACES,
                 "tableOwners": _TABLE_OWNERS,
+                "jobPermissions": _JOB_PERMISSIONS,
                 "engines": {
                     "type": "array",
                     "items": {"enum": [engine.value for engine in EngineKind]},

@@ -9,7 +9,7 @@ from pydantic_core import ErrorDetails
 
 from sluice.api.sentences import MAPPING, kind, why
 
-_MOST_NAMED = 15
+_MOST_NAMED = 20
 _MOST_INSTEAD = 10
 """Of more fields than this none is named in the place of one that isn't there."""
 _FOR_NOBODY = "Do not use it"

@@ -156,6 +156,10 @@ class Reason(_Word):
         "Failed: its manifest could not be understood, or doesn't fit its tables; the message names the place. Running: the spec "
         "of a stream was changed into one that can't be understood, and the stream goes on as it was; put the spec right.",
     )
+    NOT_PERMITTED = (
+        "NotPermitted",
+        "Failed: the operator's jobPermissions don't let jobs of its namespace ask for what it asks of its pods.",
+    )
     NAMESPACE_NOT_ALLOWED = (
         "NamespaceNotAllowed",
         "Failed: a policy of its tables doesn't list its namespace in allowedNamespaces.",

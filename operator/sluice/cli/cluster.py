@@ -14,6 +14,7 @@ import typer
 from sluice.api import names
 from sluice.cli import cluster_text, doctor_text, leases_text, outputs, status_text
 from sluice.cli.outputs import Exit, Format
+from sluice.templates import Permissions
 
 T = TypeVar("T")
 
@@ -272,6 +273,14 @@ def _needs_yes(why: str) -> None:
 
 def run(asking: Coroutine[Any, Any, T]) -> T:
     return asyncio.run(asking)
+
+
+def permissions_of(config: Path) -> Permissions:
+    """What an operator's configuration file lets jobs ask for."""
+    with cluster_is_needed():
+        from sluice.online.connection import configured
+
+        return configured(config).permissions
 
 
 @contextmanager

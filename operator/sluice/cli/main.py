@@ -90,6 +90,12 @@ _TABLE_PATH = typer.Option(
     "--table-path",
     help="A table whose log is read, as LOCATION or TABLE=LOCATION. May be given several times.",
 )
+_CONFIG = typer.Option(
+    "--config",
+    help="The operator's configuration file: what its jobPermissions refuse is told, too. A job without a namespace counts as one "
+    "of the namespace default.",
+    show_default=False,
+)
 _OUTPUT = typer.Option("--output", "-o", help="The output format.")
 _FAIL_ON = typer.Option("--fail-on", help="End with exit code 1 if a verdict is this bad, or worse.")
 _ALL = typer.Option("--all", help="List everything, however long the list is.")
@@ -253,13 +259,14 @@ def plan(
     *,
     table: Annotated[list[Path] | None, _TABLE] = None,
     table_path: Annotated[list[str] | None, _TABLE_PATH] = None,
+    config: Annotated[Path | None, _CONFIG] = None,
     output: Annotated[PlanFormat, _OUTPUT] = PlanFormat.TEXT,
     fail_on: Annotated[FailOn | None, _FAIL_ON] = None,
     everything: Annotated[bool, _ALL] = False,
 ) -> None:
     """Compares all jobs of some folders with each other: for pull requests, without a cluster."""
     workspace = opened(folders, table or (), table_path or ())
-    found = planned(workspace)
+    found = planned(workspace, None if config is None else cluster.permissions_of(config))
     outputs.print_troubles(found.troubles)
     outputs.print_passed_over(workspace.manifests.passed_over)
     if output is PlanFormat.JSON:

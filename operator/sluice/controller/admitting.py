@@ -46,6 +46,7 @@ from sluice.lifecycle.table_rules import accepted, ages_after, writers_at_a_time
 from sluice.lifecycle.withdrawal import back_off_left
 from sluice.lifecycle.yielding import counts_from
 from sluice.tables import Declarations
+from sluice.templates import NO_ENTRIES, Permissions
 
 logger = logging.getLogger(__name__)
 
@@ -78,6 +79,7 @@ class Admitting:
     age_after: timedelta
     """How long jobs wait until they have aged, where no policy says so."""
     neighbours: Neighbours = field(default_factory=Neighbours)
+    permissions: Permissions = NO_ENTRIES
     queue: Queue = field(default_factory=Queue)
     retelling: Retelling = field(default_factory=Retelling)
     unread: Turns = field(default_factory=Turns)
@@ -120,6 +122,7 @@ class Admitting:
             events=self.events,
             metrics=self.metrics,
             neighbours=self.neighbours,
+            permissions=self.permissions,
         )
         self.telling = TellingWaiters(
             world=self.world,

@@ -19,6 +19,7 @@ from sluice.api.validation import Checked
 from sluice.engines.profile import Profiles
 from sluice.leases.endpoint import Endpoint, EndpointError, with_password
 from sluice.tables.owners import Owners, TableOwner
+from sluice.templates import JobPermission, Permissions
 
 HTTP_OFF = "off"
 HTTP_ADDRESS = r"^(off|(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]*):[0-9]{1,5})$"
@@ -49,6 +50,9 @@ class OperatorConfig(Model):
     that isn't among them is "a job in another namespace" to the others."""
     table_owners: Annotated[tuple[TableOwner, ...], Field(max_length=1000)] = ()
     """Which namespaces may have policies for which tables; a table that no entry names may have one from any."""
+    job_permissions: Annotated[tuple[JobPermission, ...], Field(max_length=1000)] = ()
+    """What jobs may ask of their pods, by namespace. Jobs of a namespace that no entry names may ask for what the Pod Security
+    Standard "restricted" takes, and may run under any service account."""
     redis_url: Annotated[str, AfterValidator(_readable)] = "redis://127.0.0.1:6379/0"
     """Redis, as `leases/endpoint.py` reads it. The environment variable SLUICE_REDIS_URL wins; the password in the file that
     SLUICE_REDIS_PASSWORD_FILE names, or else in SLUICE_REDIS_PASSWORD, counts where the URL has none."""
@@ -81,6 +85,11 @@ class OperatorConfig(Model):
     @property
     def owners(self) -> Owners:
         return Owners(self.table_owners)
+
+    @property
+    def permissions(self) -> Permissions:
+        accounts = {one.service_account for one in self.runtimes.values() if one.service_account is not None}
+        return Permissions(self.job_permissions, frozenset(accounts))
 
     @property
     def redis(self) -> Endpoint:

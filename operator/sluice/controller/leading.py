@@ -156,6 +156,7 @@ def loop_of(shared: Shared, installation: str) -> Loop:
         own_changes=shared.own_changes,
         age_after=timedelta(seconds=seconds(config.age_after)),
         neighbours=neighbours,
+        permissions=config.permissions,
     )
     loop = Loop(
         world=world,

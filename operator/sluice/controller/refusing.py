@@ -20,6 +20,7 @@ from sluice.lifecycle.retrying import why_it_cannot_run_again
 from sluice.lifecycle.runs import app_id_of, kept_slot, slot_named
 from sluice.lifecycle.status import StatusChange
 from sluice.lifecycle.table_rules import Refused, not_understood, risk_not_allowed, wrong_namespace
+from sluice.templates import Permissions
 
 
 @dataclass(kw_only=True)
@@ -30,9 +31,14 @@ class Refusing:
     events: EventWriter
     metrics: Metrics
     neighbours: Neighbours
+    permissions: Permissions
 
     def out_of_the_queue(self, job: JobView) -> Refused | None:
-        """Why it doesn't queue: another job has its checkpoint, or the policies of its tables keep it out, as they are now."""
+        """Why it doesn't queue: its namespace may not have what it asks for, another job has its checkpoint, or the policies of its
+        tables keep it out, as they are now."""
+        why = self.permissions.why_not(job.namespace, job.asks)
+        if why is not None:
+            return Refused(Reason.NOT_PERMITTED, f"not run, because {why}, and create the job again")
         for checkpoint, owner in self._owners(job):
             if not owner.is_deleted:
                 return in_use(checkpoint, self.neighbours.called(owner.key, job.namespace))

@@ -28,6 +28,7 @@ from sluice.lifecycle.statuses import ReadStatus, Statuses
 from sluice.lifecycle.strayed import Strayed
 from sluice.lifecycle.work import Work, Works
 from sluice.tables import Names, TableFacts, TableKey
+from sluice.templates import Ask
 
 _BY_SPEC = (
     "spec",
@@ -370,6 +371,11 @@ class JobView:
     @cached_property
     def profile(self) -> RuntimeProfile:
         return self._work.profile
+
+    @property
+    def asks(self) -> tuple[Ask, ...]:
+        """What it asks of its pods that its namespace may withhold."""
+        return self._work.asks
 
     @property
     def footprint_from_spec(self) -> JobFootprint:

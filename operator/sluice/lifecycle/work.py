@@ -19,7 +19,7 @@ from sluice.footprint import JobFootprint, NotUnderstoodError, Texts, footprint_
 from sluice.footprint.run_keys import unrepeatable
 from sluice.lifecycle.spec_hashes import SpecHashes
 from sluice.tables import Names, TableFacts, TableKey
-from sluice.templates import problems_in
+from sluice.templates import Ask, asks_of, problems_in
 
 _T = TypeVar("_T")
 
@@ -55,6 +55,11 @@ class Work:
     @property
     def profile(self) -> RuntimeProfile:
         return _told(self._profile)
+
+    @cached_property
+    def asks(self) -> tuple[Ask, ...]:
+        """What it asks of its pods that its namespace may withhold."""
+        return asks_of(self.spec)
 
     @property
     def footprint_from_spec(self) -> JobFootprint:

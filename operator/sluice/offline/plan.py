@@ -1,5 +1,6 @@
 """Compares all jobs of some folders with each other: who is in whose way, who can run together, and what would help most."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from sluice.api.manifests import Trouble
@@ -12,6 +13,10 @@ from sluice.offline.one_checkpoint import OneCheckpoint, who_share_one
 from sluice.offline.pairs import Understood, assumptions_about_stores
 from sluice.offline.savings import Edge, Saving, savings_of
 from sluice.offline.workspace import Workspace
+from sluice.templates import NO_ENTRIES, Permissions, asks_of
+
+UNNAMED = "default"
+"""The namespace of a job that says none."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,8 @@ class Plan:
     """Who would be refused."""
     assumptions: tuple[Assumption, ...]
     troubles: tuple[Trouble, ...]
+    by_default_refused: tuple[str, ...] = ()
+    """Whom an operator would refuse whose configuration permits nothing more. It isn't known whether this one's does."""
 
     @property
     def worst(self) -> Level:
@@ -35,14 +42,16 @@ class Plan:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        return tuple(f"{job.name}: {warning}" for job in self.jobs for warning in job.warnings)
+        of_jobs = (f"{job.name}: {warning}" for job in self.jobs for warning in job.warnings)
+        return (*of_jobs, *self.by_default_refused)
 
     @property
     def pairs(self) -> int:
         return len(self.jobs) * (len(self.jobs) - 1) // 2
 
 
-def planned(workspace: Workspace) -> Plan:
+def planned(workspace: Workspace, permissions: Permissions | None = None) -> Plan:
+    """`permissions`: what the operator's configuration lets jobs ask for; None: it isn't known."""
     jobs = tuple(workspace.jobs)
     edges = tuple(edges_between(jobs))
     widest = widest_set(len(jobs), [(edge.first, edge.second) for edge in edges])
@@ -60,5 +69,23 @@ def planned(workspace: Workspace) -> Plan:
         tuple(endless),
         refused,
         assumptions,
-        tuple(workspace.troubles),
+        (*workspace.troubles, *(() if permissions is None else _not_permitted(jobs, permissions))),
+        tuple(_refused_by_default(jobs)) if permissions is None else (),
     )
+
+
+def _not_permitted(jobs: Iterable[Understood], permissions: Permissions) -> Iterator[Trouble]:
+    for one in jobs:
+        why = permissions.why_not(one.job.namespace or UNNAMED, asks_of(one.job.spec))
+        if why is not None:
+            yield Trouble(one.job.place, f"{one.name}: {why}")
+
+
+def _refused_by_default(jobs: Iterable[Understood]) -> Iterator[str]:
+    for one in jobs:
+        refused = NO_ENTRIES.refused(one.job.namespace or UNNAMED, asks_of(one.job.spec))
+        if refused is not None:
+            yield (
+                f"{one.name}: the operator refuses {refused}, unless its configuration (jobPermissions) permits it: name that by "
+                "--config"
+            )

@@ -60,9 +60,9 @@ def installation(
     file is taken where none is named, unless another installation is."""
     if redis_url and (why := unusable(redis_url)):
         raise CalledWronglyError(f"--redis-url {why}")
-    known = _known(config) if config is not None else None
+    known = configured(config) if config is not None else None
     if config is None and own_config.exists():
-        own = _known(own_config)
+        own = configured(own_config)
         if namespace in (None, own.namespace) and deployment in (None, own.deployment):
             known = own
     if known is None:
@@ -78,7 +78,8 @@ def installation(
     )
 
 
-def _known(config: Path) -> OperatorConfig:
+def configured(config: Path) -> OperatorConfig:
+    """As the operator's configuration file says."""
     try:
         return load(config)
     except ConfigError as error:

@@ -24,6 +24,8 @@ EVERYTHING = (
     "ttlSecondsAfterFinished=3600",
     "sharedNamespaces={team,other}",
     "tableOwners[0].namespaces={team},tableOwners[0].paths={s3://lake/sales},tableOwners[0].names={sales.*}",
+    "jobPermissions[0].namespaces={team},jobPermissions[0].templates=false,jobPermissions[0].serviceAccounts={etl-*}",
+    "jobPermissions[0].volumes={emptyDir},jobPermissions[0].settings={spark.sql.*},jobPermissions[0].podSecurity=restricted",
     "engines={kubeflow,apache}",
     "policyLook=1m",
     "apiQps=50",

@@ -30,6 +30,12 @@ def _mounts(*mounts: str) -> tuple[str, ...]:
             ("tableOwners[0].namespaces={sales}", "tableOwners[0].names={sales/orders}"),
             "at '/tableOwners/0/names/0'",
         ),
+        (("jobPermissions[0].podSecurity=baseline",), "at '/jobPermissions/0/podSecurity'"),
+        (("jobPermissions[0].namespaces={}",), "at '/jobPermissions/0/namespaces/0'"),
+        (
+            ("jobPermissions[0].namespace=etl",),
+            "at '/jobPermissions/0': additional properties 'namespace' not allowed",
+        ),
         (("runtimes.default.sparkVersoin=4.2.0",), "at '/runtimes/default': additional properties"),
         (("runtimes.default.driver.memory=4Gi",), "at '/runtimes/default/driver/memory'"),
         (("runtimes.default.sparkVersion=banana",), "at '/runtimes/default/sparkVersion'"),

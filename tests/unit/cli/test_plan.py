@@ -299,3 +299,25 @@ def test_two_jobs_of_one_run_wait_for_each_other_whatever_they_write(tmp_path: P
     write(tmp_path, a=job("a", PINNED_DELETE, runKey="daily"), b=job("b", other, runKey="daily"))
     (found,) = planned(tmp_path)["conflicts"]
     assert found["firstLoses"]["rule"] == "same-run"
+
+
+def test_what_the_operators_configuration_refuses_is_told(tmp_path: Path) -> None:
+    node = {"spark.kubernetes.executor.volumes.hostPath.node.options.path": "/"}
+    write(tmp_path, a=job("a", PINNED_DELETE, runtime={"sparkConf": node}))
+    [warning] = planned(tmp_path)["warnings"]
+    assert warning.startswith("a: the operator refuses hostPath volumes (spec.runtime.sparkConf.")
+    assert warning.endswith("unless its configuration (jobPermissions) permits it: name that by --config")
+    config = tmp_path / "config" / "operator.txt"
+    config.parent.mkdir()
+    config.write_text("runtimes: {default: {sparkVersion: 4.2.0}}\njobPermissions: [{namespaces: [etl]}]\n")
+    told = sluice("plan", tmp_path, "--config", config)
+    assert told.exit_code == 3
+    assert "does not let jobs of the namespace default use hostPath volumes" in complaints(told)
+    config.write_text(config.read_text().replace("[etl]", '["*"], volumes: ["*"]'))
+    assert planned(tmp_path, "--config", config)["warnings"] == []
+
+
+def test_a_configuration_that_cannot_be_used_is_told_with_its_place(folder: Path) -> None:
+    told = sluice("plan", folder, "--config", folder / "none.yaml")
+    assert told.exit_code == 4
+    assert "none.yaml: cannot be read" in complaints(told)

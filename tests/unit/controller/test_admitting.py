@@ -461,3 +461,28 @@ async def test_a_job_says_once_that_its_long_spec_waits_to_be_read_and_how_many_
         await asked.prepare(job)
         assert asked.world.jobs[job.uid].resource_version == job.resource_version, "it is written once"
     asked.specs.close()
+
+
+async def test_a_job_that_asks_for_what_its_namespace_may_not_have_fails_before_it_queues() -> None:
+    leases, asked = admitting({})
+    node = {"spark.kubernetes.executor.volumes.hostPath.node.options.path": "/"}
+    body = job_body("c", sql="INSERT INTO delta.`/lake/a` VALUES (1)")
+    body["spec"]["runtime"] = {"sparkConf": node}
+    asked.world.job_seen(body)
+    await turn(asked)
+    assert "uid-c" not in asked.queue
+    changes: list[StatusChange] = []
+
+    async def write(_: JobView, change: StatusChange) -> None:
+        changes.append(change)
+
+    statuses: Any = SimpleNamespace(write=write)
+    asked.refusing.statuses = statuses
+    await asked.prepare(asked.world.jobs["uid-c"])
+    [change] = changes
+    assert (change.phase, change.reason) == (Phase.FAILED, Reason.NOT_PERMITTED)
+    assert (
+        "does not let jobs of the namespace etl use hostPath volumes (spec.runtime.sparkConf."
+        in change.message
+    )
+    assert "uid-c" not in leases.asked
