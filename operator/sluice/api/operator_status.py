@@ -36,6 +36,8 @@ class OperatorConditionType(StrEnum):
     FORMER_LEADERS_FENCED = "FormerLeadersFenced"
     """The API server refuses what a replaced leader sends late; if not, and it should, nothing is granted. Unknown: no admission
     policy is expected, and one replica alone may run."""
+    TABLE_IDS_UNIQUE = "TableIdsUnique"
+    """No table's log is a copy of one that `tableOwners` gives to other namespaces; if one is, their jobs wait for each other."""
 
 
 class OperatorCondition(Model):

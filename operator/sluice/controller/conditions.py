@@ -42,6 +42,10 @@ WELL: dict[OperatorConditionType, tuple[str, str]] = {
         "Fenced",
         "the API server refuses what a replaced leader sends late",
     ),
+    OperatorConditionType.TABLE_IDS_UNIQUE: (
+        "Unique",
+        "no table's log is a copy of one that tableOwners gives to other namespaces",
+    ),
 }
 
 OF_ANY_PROCESS = frozenset({OperatorConditionType.API_SERVER_REACHABLE})

@@ -57,6 +57,7 @@ LOOK_AGAIN = 5.0
 itself in no watch."""
 
 _LISTS_COMPLETE = OperatorConditionType.LISTS_COMPLETE
+_TABLE_IDS_UNIQUE = OperatorConditionType.TABLE_IDS_UNIQUE
 
 
 @dataclass(kw_only=True)
@@ -160,6 +161,19 @@ class Loop:
         except Exception:
             logger.exception("nothing more is admitted in this turn: the operator failed; trying again")
         self.names.turn(self._who_holds)
+        if self.world.copies.is_news:
+            self._tell_of_copies()
+
+    def _tell_of_copies(self) -> None:
+        told = self.world.copies.told()
+        if told is None:
+            self.conditions.holds(_TABLE_IDS_UNIQUE)
+        else:
+            self.conditions.fails(
+                _TABLE_IDS_UNIQUE,
+                "CopiedTable",
+                f"{told}: their jobs wait for each other as those of one table",
+            )
 
     def _who_holds(self) -> Held | None:
         """Tells whether somebody holds what may be a table; None: not all that is held is known."""

@@ -31,6 +31,7 @@ from sluice.lifecycle.strayed import Strayed
 from sluice.lifecycle.work import Works
 from sluice.policies.standing import LeftOut
 from sluice.tables import Declarations, TableFacts, TableKey
+from sluice.tables.copies import Copies
 from sluice.tables.owners import NOBODY, Owners
 from sluice.tables.reported_names import ReportedNames
 
@@ -81,6 +82,7 @@ class World:
         self.policies_left_out: dict[str, LeftOut] = {}
         """Policies by namespace and name."""
         self.facts: dict[TableKey, TableFacts] = {}
+        self.copies = Copies(owners)
         self._ending_namespaces: set[str] = set()
         self._evidence: dict[str, JobEvidence] = {}
         """Kept as long as nothing changed of the job and of what belongs to it."""
@@ -90,8 +92,7 @@ class World:
         self.slots = Slots()
         self.of_policies = JobsOfPolicies()
         self.paused, self.checkpoints = PausedStreams(), Checkpoints()
-        self._changed = asyncio.Event()
-        self.forgotten = asyncio.Event()
+        self._changed, self.forgotten = asyncio.Event(), asyncio.Event()
         """Set when what was seen no longer counts: whoever follows from there begins anew."""
         self._marked_at: float | None = None
         self.seconds_waited = 0.0
@@ -172,6 +173,7 @@ class World:
         if self.facts.get(key) == facts:
             return
         self.facts[key] = facts
+        self.copies.seen(key, facts.table_id)
         for uid in self.resting.on(key):
             job = self.jobs.get(uid)
             if job is not None and job.depends_on(key):

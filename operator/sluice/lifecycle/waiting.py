@@ -50,7 +50,9 @@ def _whom(decision: Decision) -> str:
     kind, and both jobs may have one of that kind."""
     first = decision.blocked_by[0]
     table, why = first.conflict.table, first.conflict.verdict.reason
-    perhaps = _perhaps_one(decision.waiter.footprint, first)
+    perhaps = _one_by_its_id(decision.waiter.footprint, first) or _perhaps_one(
+        decision.waiter.footprint, first
+    )
     if perhaps is not None:
         state = "is ahead of it in the queue"
         if first.holds:
@@ -60,6 +62,25 @@ def _whom(decision: Decision) -> str:
     if first.holds:
         state = "is at rest, and will go on with" if first.by.at_rest else "runs on"
     return f"{first.by.job}, which {state} {table} ({why}){_others(decision)}"
+
+
+def _one_by_its_id(waiting: JobFootprint, first: Blocking) -> str | None:
+    """Says that the two call one table differently, or a table and a copy of its log, which nothing tells apart. The other's is
+    not named: it may be in another namespace."""
+    other, table = first.by.footprint, first.conflict.table
+    if table in waiting.keys and table in other.keys:
+        return None
+    is_own = table in waiting.keys
+    known, sought = (waiting, other) if is_own else (other, waiting)
+    ids = {one.table_id for one in known.tables if one.table == table} - {None}
+    found = next((one.table for one in sought.tables if one.table_id in ids and one.table != table), None)
+    if found is None:
+        return None
+    return f"{table if is_own else found} has the same table id as the table that {first.by.job} writes"
+
+
+def _does(job: JobFootprint, table: TableKey) -> str:
+    return "writes" if table in job.keys else "reads"
 
 
 def _perhaps_one(waiting: JobFootprint, first: Blocking) -> str | None:
@@ -76,7 +97,7 @@ def _perhaps_one(waiting: JobFootprint, first: Blocking) -> str | None:
     if not found or any(_share_a_log(waiting, other, *pair) for pair in found):
         return None
     own, one = found[0]
-    does = "writes" if one in other.keys else "reads"
+    does = _does(other, one)
     if own.is_name and not own.bound:
         return f"{own} is bound to no path, so it may be the table that {job} {does}"
     if one.is_name and not one.bound:

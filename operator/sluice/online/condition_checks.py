@@ -34,6 +34,10 @@ _CURES: Mapping[OperatorConditionType, str] = {
     _Type.FORMER_LEADERS_FENCED: (
         "mend what the check `admission policy` names; helm upgrade with admissionPolicy.enabled=true makes it anew"
     ),
+    _Type.TABLE_IDS_UNIQUE: (
+        "delete the copy, or write it anew as CREATE TABLE ... AS SELECT, which gives it an id of its own; the next leader forgets "
+        "a copy that no job names: kubectl rollout restart -n {namespace} deployment/{deployment}"
+    ),
 }
 _IF_UNKNOWN: Mapping[OperatorConditionType, str] = {
     _Type.DEFINITIONS_CURRENT: f"ask again in a minute, as the operator does by itself: kubectl get --raw {PUBLISHED}",

@@ -4,7 +4,7 @@ A table that nobody was given may have a policy from any namespace. One that was
 have it from each of these.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Annotated
@@ -86,18 +86,21 @@ class Owners:
         may."""
         return next(self._refusals(namespace, tables), None)
 
+    def of(self, table: TableKey) -> tuple[str, ...]:
+        """The namespaces that a table was given to."""
+        return tuple(sorted({one for owner in self.given if owner.is_of(table) for one in owner.namespaces}))
+
     def _refusals(self, namespace: str, tables: Iterable[TableKey | None]) -> Iterator[str]:
         for table in tables:
-            owners = [owner for owner in self.given if table is not None and owner.is_of(table)]
-            may = sorted({one for owner in owners for one in owner.namespaces})
-            if owners and namespace not in may:
+            may = () if table is None else self.of(table)
+            if may and namespace not in may:
                 yield (
                     f"the operator's configuration (tableOwners) leaves policies for {table} to {_listed(may)}, and this one is in "
                     f"{namespace}: nothing of it counts. Move it there, or ask whoever runs the operator to add {namespace}"
                 )
 
 
-def _listed(namespaces: list[str]) -> str:
+def _listed(namespaces: Sequence[str]) -> str:
     kind = "namespace" if len(namespaces) == 1 else "namespaces"
     return f"the {kind} {', '.join(namespaces)}"
 

@@ -1,5 +1,6 @@
 """Whoever waits is told for whom, on which table, for how many more, and what becomes of it."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -79,6 +80,26 @@ def test_of_a_job_on_another_table_no_more_is_said_than_that_the_two_may_be_one(
             WhenBlocked.WAIT, None, Decision(waiter, (blocking,), count=1), 0.0
         )
         assert message.startswith(f"waits for etl/h, which {state} ({begins}")
+
+
+@pytest.mark.parametrize("either", [False, True])
+def test_of_a_job_on_a_table_with_the_same_id_that_is_said(*, either: bool) -> None:
+    """A copied log, or the same table by another name; the other one's is not named."""
+    mine, theirs = (with_id("7d1f", deleting_from(f"delta.`/lake/{name}`")) for name in ("x", "y"))
+    conflict = conflict_between(*((theirs, mine) if either else (mine, theirs)))
+    assert conflict is not None
+    decision = Decision(
+        Waiter("w", "etl/w", mine, 0, QUEUED, QUEUED),
+        (Blocking(Holder("h", "etl/h", theirs), conflict, holds=True),),
+        count=1,
+    )
+    _, _, message = outcome_of_waiting(WhenBlocked.WAIT, None, decision, 0.0)
+    says = "waits for etl/h, which runs (file:/lake/x has the same table id as the table that etl/h writes; "
+    assert message.startswith(says)
+
+
+def with_id(table_id: str, job: JobFootprint) -> JobFootprint:
+    return replace(job, tables=tuple(replace(one, table_id=table_id) for one in job.tables))
 
 
 def deleting_from(table: str) -> JobFootprint:
