@@ -11,6 +11,8 @@ from devenv.progress import say
 OVER_BUDGET = 2.0
 """What the loop that measures a machine can't tell makes up as much again: lanes side by side take each other's caches."""
 FLAKY_ALLOWED = 2
+MOST_LINES, LONGEST_LINE = 12, 200
+"""Of what a flaky test said: the lines that pytest marks as its error."""
 SECTIONS_THAT_TELL = 4
 """So many other sections show the machine's pace by what they cost; it takes more than one of them that grew to mislead."""
 
@@ -29,6 +31,8 @@ class Report:
     skipped: int = 0
     failures: list[str] = field(default_factory=list)
     flaky: list[str] = field(default_factory=list)
+    said: dict[str, str] = field(default_factory=dict)
+    """What failed tests said at first. A machine on which they are run for somebody else is gone with its files."""
     left_out: list[str] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     """What its tests counted: faults, sequences, shapes."""
@@ -48,13 +52,20 @@ class Report:
             return "left out"
         return "FLAKY" if self.flaky else "passed"
 
+    def _told_of_flaky(self, test: str) -> list[str]:
+        errors = [line for line in self.said.get(test, "").splitlines() if line.startswith("E ")]
+        return [
+            f"      FLAKY: {test} (failed, then passed alone: a bug to mend)",
+            *(f"        {line[:LONGEST_LINE]}" for line in errors[:MOST_LINES]),
+        ]
+
     def lines(self) -> list[str]:
         budget = "" if self.budget_minutes is None else f"{self.budget_minutes:8.1f}"
         figures = f"{self.seconds / 60:8.2f} {self.cpu_seconds / 60:8.2f} {budget}".rstrip()
         return [
             f"  {self.name:<12} {self.result():<9} {figures}",
             *(f"      failed: {failure}" for failure in self.failures),
-            *(f"      FLAKY: {test} (failed, then passed alone: a bug to mend)" for test in self.flaky),
+            *(line for test in self.flaky for line in self._told_of_flaky(test)),
             *([] if self.told is None else [f"      what they said: {self.told}"]),
             *(f"      left out: {left_out}" for left_out in self.left_out),
         ]

@@ -220,6 +220,7 @@ class Run:
         report = one.report
         if one.failed:
             again = self._again(one)
+            report.said = dict(one.failed)
             report.flaky = [test for test, text in again.items() if text is None]
             report.passed += len(report.flaky)
             report.failures += [test for test, text in again.items() if text is not None]

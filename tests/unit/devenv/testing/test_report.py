@@ -49,6 +49,16 @@ def test_two_flaky_tests_are_told_and_pass(capsys: pytest.CaptureFixture[str]) -
     assert "FLAKY: a (failed, then passed alone" in shown
 
 
+def test_what_a_flaky_test_said_is_shown_as_far_as_it_is_its_error(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = "\n".join(["def test_a():", ">   assert 1 == 2", *(f"E   line {number}" for number in range(99))])
+    _, shown = told(capsys, Report("runner", flaky=["a", "b"], said={"a": text}))
+    assert "a (failed, then passed alone: a bug to mend)\n        E   line 0\n" in shown
+    assert shown.count("E   line") == 12
+    assert "assert 1 == 2" not in shown
+
+
 def test_three_flaky_tests_fail_wherever_they_are(capsys: pytest.CaptureFixture[str]) -> None:
     code, shown = told(capsys, Report("runner", flaky=["a", "b"]), Report("e2e", flaky=["c"]))
     assert code == 1
