@@ -36,7 +36,7 @@ class Refusing:
     def out_of_the_queue(self, job: JobView) -> Refused | None:
         """Why it doesn't queue: its namespace may not have what it asks for, another job has its checkpoint, or the policies of its
         tables keep it out, as they are now."""
-        why = self.permissions.why_not(job.namespace, job.asks)
+        why = job.why_not_permitted(self.permissions)
         if why is not None:
             return Refused(Reason.NOT_PERMITTED, f"not run, because {why}, and create the job again")
         for checkpoint, owner in self._owners(job):

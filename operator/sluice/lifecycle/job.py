@@ -28,7 +28,7 @@ from sluice.lifecycle.statuses import ReadStatus, Statuses
 from sluice.lifecycle.strayed import Strayed
 from sluice.lifecycle.work import Work, Works
 from sluice.tables import Names, TableFacts, TableKey
-from sluice.templates import Ask
+from sluice.templates import Permissions
 
 _BY_SPEC = (
     "spec",
@@ -372,10 +372,9 @@ class JobView:
     def profile(self) -> RuntimeProfile:
         return self._work.profile
 
-    @property
-    def asks(self) -> tuple[Ask, ...]:
-        """What it asks of its pods that its namespace may withhold."""
-        return self._work.asks
+    def why_not_permitted(self, permissions: Permissions) -> str | None:
+        """Says what it asks of its pods that jobs of its namespace may not have."""
+        return self._work.why_not_permitted(permissions, self.namespace)
 
     @property
     def footprint_from_spec(self) -> JobFootprint:

@@ -4,11 +4,13 @@ what the Pod Security Standard "restricted" refuses. Fields of pods are a closed
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 from typing import Any
 
 from sluice.api.base import Json
 from sluice.api.engine_kind import EngineKind
 from sluice.api.job import Application, DeltaWriteJobSpec
+from sluice.predicates.limits import MAX_CONF
 from sluice.templates.own import PLACE
 from sluice.templates.pod import ACCOUNT_FIELDS
 
@@ -19,6 +21,7 @@ class Kind(StrEnum):
     VOLUME = "volume"
     SETTING = "setting"
     PRIVILEGE = "privilege"
+    EXCESS = "excess"
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ _TOLD: Mapping[Kind, str] = {
     Kind.VOLUME: "{} volumes",
     Kind.SETTING: "this setting",
     Kind.PRIVILEGE: "{}",
+    Kind.EXCESS: "more than {} volumes, settings and other things that may be withheld",
 }
 _OF_THE_JOB = "spec.runtime"
 _KUBERNETES = "spark.kubernetes."
@@ -177,10 +181,14 @@ _SYSCTLS = frozenset(
 )
 _APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
 _NOTHING = (None, False, "", 0)
+_ANNOTATION_SETTINGS = tuple(f"{_KUBERNETES}{role}.annotation." for role in _ROLES)
+MOST = 3 * MAX_CONF
+"""What a job may ask for in all. Each ask is held against each pattern of the configuration."""
 
 
 def asks_of(spec: DeltaWriteJobSpec) -> tuple[Ask, ...]:
-    return tuple(_asks(spec))
+    found = tuple(islice(_asks(spec), MOST + 1))
+    return found if len(found) <= MOST else (*found[:MOST], Ask(Kind.EXCESS, f"{MOST:,}", "spec"))
 
 
 def _asks(spec: DeltaWriteJobSpec) -> Iterator[Ask]:
@@ -202,6 +210,9 @@ def _in_settings(conf: Mapping[str, Any], place: str, prefix: str = "") -> Itera
             yield Ask(Kind.SERVICE_ACCOUNT, str(value).strip(), at)
         elif name in _POD_FILES:
             yield Ask(Kind.PRIVILEGE, "a pod template in a file, which Sluice does not see", at)
+        elif name.startswith(_ANNOTATION_SETTINGS):
+            annotation = name.partition(".annotation.")[2]
+            yield from _in_annotations({annotation: value}, at.removesuffix(f".{annotation}"))
         elif name.startswith(_SECRET_SETTINGS):
             yield Ask(Kind.VOLUME, "secret", at)
         elif (beginning := next(filter(name.startswith, _VOLUME_SETTINGS), None)) is not None:

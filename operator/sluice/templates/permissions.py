@@ -66,6 +66,8 @@ class JobPermission(Model):
                 return _is_among(ask.what, self.settings)
             case Kind.PRIVILEGE:
                 return self.pod_security == "privileged"
+            case Kind.EXCESS:
+                return False
 
 
 @dataclass(frozen=True)

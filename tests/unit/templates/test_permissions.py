@@ -8,11 +8,12 @@ from kubernetes import client as kubernetes
 
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.templates import JobPermission, Permissions, asks_of
-from sluice.templates.asks import Ask, Kind
+from sluice.templates.asks import MOST, Ask, Kind
 from sluice.templates.permissions import RESTRICTED_VOLUMES
 
 SQL = {"sql": "INSERT INTO sales VALUES (1)"}
 HOST = {"name": "node", "hostPath": {"path": "/"}}
+APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
 PRIVILEGED = {"securityContext": {"privileged": True}}
 
 
@@ -68,8 +69,9 @@ def why_not(spec: dict[str, Any], *given: dict[str, Any], namespace: str = "etl"
         of_kubeflow(executor={"podSecurityContext": {"runAsUser": 0}}),
         of_kubeflow(driver={"sidecars": [{"name": "a", "image": "b", **PRIVILEGED}]}),
         of_kubeflow(driver={"initContainers": [{"name": "a", "image": "b", **PRIVILEGED}]}),
-        of_kubeflow(
-            driver={"annotations": {"container.apparmor.security.beta.kubernetes.io/a": "unconfined"}}
+        of_kubeflow(driver={"annotations": {f"{APP_ARMOR}a": "unconfined"}}),
+        with_conf(
+            **{f"spark.kubernetes.executor.annotation.{APP_ARMOR}a": "unconfined"},
         ),
         in_container(**PRIVILEGED),
         in_container(securityContext={"allowPrivilegeEscalation": True}),
@@ -185,6 +187,16 @@ def test_of_much_that_is_refused_three_are_named_and_the_rest_counted() -> None:
     assert said is not None
     assert said.count("hostPath volumes") == 3
     assert "and 6 more" in said
+
+
+def test_a_job_that_asks_for_more_than_can_be_judged_is_refused_whatever_is_permitted() -> None:
+    spec = of_kubeflow(volumes=[{"name": str(at), f"kind{at}": {}} for at in range(MOST)])
+    everything = {"podSecurity": "privileged", "volumes": ["*"]}
+    said = why_not(spec, everything)
+    assert said is not None
+    assert "use more than 3,000 volumes, settings and other things that may be withheld (spec)" in said
+    spec["application"]["template"]["volumes"].pop()
+    assert why_not(spec, everything) is None
 
 
 def test_values_that_are_no_objects_ask_for_nothing_and_break_nothing() -> None:
