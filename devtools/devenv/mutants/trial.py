@@ -1,5 +1,6 @@
 """Tries mutants: each must make its named test fail, which passes without the mutant."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -12,6 +13,10 @@ from devenv.mutants.scratch import Scratch, Tested
 from devenv.testing import records
 
 FOUND, SURVIVED, STALE = "found", "SURVIVED", "STALE"
+_BROKEN = re.compile(
+    r"^E +((?:NameError|UnboundLocalError|SyntaxError|ImportError|ModuleNotFoundError):.*)", re.M
+)
+"""Errors of code that doesn't run: any test finds such a change, whatever it promises."""
 WITHOUT_STOPPING = ("--maxfail=0",)
 
 
@@ -108,7 +113,11 @@ class Trial:
 
 
 def _judged(mutant: Mutant, tested: Tested) -> Result:
-    failed = records.failures(tested.written).keys() - records.uncollected(tested.written)
+    said = records.failures(tested.written)
+    failed = said.keys() - records.uncollected(tested.written)
+    broken = [_BROKEN.search(said[test]) for test in failed]
+    if broken and all(broken):
+        return Result(mutant, STALE, f"its text does not run: {broken[0][1] if broken[0] else ''}")
     if failed:
         return Result(mutant, FOUND)
     if not records.passed(tested.written):

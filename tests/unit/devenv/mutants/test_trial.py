@@ -25,6 +25,7 @@ def test_seeded(seeded):
 """
 TWICE, UNUSED = Edit(Path("product.py"), "2 * number", "3 * number"), Edit(Path("product.py"), "= 1", "= 2")
 NOWHERE = Edit(Path("product.py"), "4 * number", "5 * number")
+NAMELESS = Edit(Path("product.py"), "2 * number", "2 * nunber")
 IMPORT = Edit(Path("product.py"), "def double", "def triple")
 
 
@@ -58,6 +59,7 @@ def test_a_mutant_is_found_or_survives_or_is_stale(tmp_path: Path) -> None:
         _mutant("without a test", TWICE, "test_nothing"),
         _mutant("with a test that fails anyway", TWICE, "test_broken"),
         _mutant("that no test can import", IMPORT),
+        _mutant("whose text does not run", NAMELESS),
         _mutant("seeded", None, "test_seeded"),
     )
     assert {name: result.outcome for name, result in results.items()} == {
@@ -68,9 +70,12 @@ def test_a_mutant_is_found_or_survives_or_is_stale(tmp_path: Path) -> None:
         "without a test": STALE,
         "with a test that fails anyway": STALE,
         "that no test can import": STALE,
+        "whose text does not run": STALE,
         "one": FOUND,
         "two": SURVIVED,
     }
     assert results["without a place"].why == "product.py does not hold the text exactly once"
     assert results["survives"].why == "tests/test_product.py::test_double passes"
+    why = "its text does not run: NameError: name 'nunber' is not defined"
+    assert results["whose text does not run"].why.startswith(why)
     assert "ran no test" in results["that no test can import"].why
