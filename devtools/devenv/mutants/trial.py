@@ -14,7 +14,7 @@ from devenv.testing import records
 
 FOUND, SURVIVED, STALE = "found", "SURVIVED", "STALE"
 _BROKEN = re.compile(
-    r"^E +((?:NameError|UnboundLocalError|SyntaxError|ImportError|ModuleNotFoundError):.*)", re.M
+    r"^E +((?:NameError|UnboundLocalError|SyntaxError|ImportError|ModuleNotFoundError):.*)", re.MULTILINE
 )
 """Errors of code that doesn't run: any test finds such a change, whatever it promises."""
 WITHOUT_STOPPING = ("--maxfail=0",)
