@@ -74,9 +74,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_cmdline_main(config: pytest.Config) -> Generator[None, int, int]:
-    """Wraps all that pytest does, its own tidying up included."""
-    code = yield
+    """Wraps all that pytest does, its own tidying up included. Of a worker that fails in that its leader hears nothing."""
     recorder = _recorder(config)
+    try:
+        code = yield
+    except Exception as error:
+        if hasattr(config, "workerinput") and os.environ.get(RECORDS_FILE):
+            Recorder(Path(os.environ[RECORDS_FILE])).pytest_testnodedown(f"{type(error).__name__}: {error}")
+        raise
     if recorder is not None:
         recorder.ended(code)
     return code

@@ -120,6 +120,17 @@ def test_a_worker_that_is_killed_fails_the_test_that_it_ran(
     assert report.passed == 1
 
 
+def test_a_worker_that_fails_behind_its_last_test_fails_the_section(
+    run_sections: RunSections, tmp_path: Path
+) -> None:
+    conftest = "def pytest_sessionfinish(session):\n    if hasattr(session.config, 'workerinput'): raise OSError('no room')"
+    (tmp_path / "conftest.py").write_text(conftest)
+    section = section_of("fails", tmp_path, "def test_it(): pass")
+    (report,) = run_sections(section, options=("-p", "xdist", "--numprocesses=1"))
+    assert report.passed == 1
+    assert [one.partition(")")[0] for one in report.failures] == ["a worker of pytest died (OSError: no room"]
+
+
 def test_a_worker_that_dies_behind_its_last_test_fails_the_section(
     run_sections: RunSections, tmp_path: Path
 ) -> None:
