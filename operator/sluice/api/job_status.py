@@ -346,6 +346,18 @@ class AttemptEnding(Model):
     """The same in a sentence, with what the pod or the SparkApplication said."""
 
 
+class DriverLoss(Model):
+    """A loss of the driver: nothing tells whether it still runs."""
+
+    at: datetime
+    """When it was told. A person's word that the driver is dead names this moment (sluice.dev/driver-is-dead), and counts for no
+    other loss."""
+    pod_uid: ShortText | None = None
+    """Uid of the driver's pod. Absent: it was gone."""
+    silent_since: ShortText | None = None
+    """Since when the driver's node is silent, as its pod says. Absent: the pod doesn't say so."""
+
+
 class Attempt(Model):
     """One SparkApplication of the job: the intent before it is created, and afterwards what became of it."""
 
@@ -367,6 +379,8 @@ class Attempt(Model):
     """When the end of the driver was proved."""
     driver: AttemptDriver | None = None
     """Its driver. Absent: none was seen running."""
+    loss: DriverLoss | None = None
+    """That its driver is lost, or was declared dead. Absent: it isn't, or it was heard of again."""
     ending: AttemptEnding | None = None
     """Why Sluice ends it, or ended it. Absent: it comes to its end by itself."""
     pause: StreamPause | None = None

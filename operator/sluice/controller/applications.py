@@ -10,6 +10,7 @@ from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.job_status import Attempt
 from sluice.api.tables import OptionFrom
+from sluice.controller import clock
 from sluice.controller.creates import CreateLog
 from sluice.controller.epoch_policy import EpochPolicy
 from sluice.controller.pauses import Pauses
@@ -41,6 +42,7 @@ from sluice.lifecycle.evidence import (
     record_of,
 )
 from sluice.lifecycle.job import JobView
+from sluice.lifecycle.losses import noted, word_for
 from sluice.lifecycle.outcome import may_have_committed
 from sluice.lifecycle.runs import planned
 
@@ -241,10 +243,22 @@ class Applications:
         known, metadata = self._world.applications.like(application), application["metadata"]
         known.seen(await self._kube.get(known.resource, metadata["namespace"], metadata["name"]))
 
+    async def note_loss(self, one: Evidence) -> None:
+        """Notes on what is left of the attempt that its driver is lost, and when that was told."""
+        said = {names.ANNOTATION_DRIVER_LOST: noted(one.lost_at(clock.now()))}
+        await self._note(said, self._application_of(one) or self._pod_of(one))
+
     async def note_death(self, one: Evidence) -> None:
-        """Notes somebody's word that the driver is dead on what is left of the attempt."""
-        said = {names.ANNOTATION_DRIVER_DEAD: one.application_name}
-        for known, body in (*self._application_of(one), *self._pod_of(one)):
+        """Notes somebody's word that the driver is dead on what is left of the attempt, with the loss of which it tells."""
+        loss = one.lost_at(clock.now())
+        said = {
+            names.ANNOTATION_DRIVER_LOST: noted(loss),
+            names.ANNOTATION_DRIVER_DEAD: word_for(loss, one.application_name),
+        }
+        await self._note(said, [*self._application_of(one), *self._pod_of(one)])
+
+    async def _note(self, said: dict[str, str], where: list[tuple[Mirror, Json]]) -> None:
+        for known, body in where:
             try:
                 await self._annotate(known, body, said)
             except NotFoundError:

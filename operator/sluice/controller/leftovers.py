@@ -150,21 +150,27 @@ class Leftovers:
                 await self._applications.occupy_driver_name(namespace, one.application_name, uid, one.number)
             case deletion.FreeDriverName(pod):
                 await self._applications.free_driver_name(pod)
-            case deletion.Bury() | deletion.Hold() as step:
+            case deletion.NoteLoss(after) if after is not None and clock.now() < after:
+                pass
+            case deletion.Bury() | deletion.Hold() | deletion.NoteLoss() as step:
                 if not await self._applications.find_driver(namespace, one.application_name):
                     await self._hold(uid, one, f"{namespace}/{one.application_name}", step)
             case deletion.Wait():
                 pass
 
-    async def _hold(self, uid: str, one: Evidence, who: str, step: deletion.Bury | deletion.Hold) -> None:
+    async def _hold(self, uid: str, one: Evidence, who: str, step: deletion.LeavingStep) -> None:
         """Holds the lease of a driver that may run. Its finalizers would keep a namespace that is being deleted from going."""
-        lease = self._leases.lease_of(uid, one.number)
-        if isinstance(step, deletion.Hold):
+        if isinstance(step, deletion.Bury):
+            lease = self._leases.lease_of(uid, one.number)
+            if lease is not None:
+                if await self._leases.bury(lease, step.why):
+                    await self._applications.let_go(one)
+                return
+            step = step.otherwise
+        if isinstance(step, deletion.NoteLoss):
+            await self._applications.note_loss(one)
+        elif isinstance(step, deletion.Hold):
             self._told.warns(logger, uid, f"{who}: {step.message}")
-        elif lease is None:
-            self._told.warns(logger, uid, f"{who}: {step.otherwise}")
-        elif await self._leases.bury(lease, step.why):
-            await self._applications.let_go(one)
 
     async def _release(self, uid: str, *, look_first: bool, is_gone: bool = False) -> None:
         """Releases leases by evidence alone. `look_first`: a create's answer may have been lost, and no watch may have shown

@@ -49,14 +49,19 @@ class Observation:
     pod_uid: str | None = None
     node: str | None = None
     disruption: Disruption | None = None
-    is_silent: bool = False
-    """Whether it is lost only as long as its node is silent."""
+    silent_since: str | None = None
+    """Since when its node is silent, in the words of its pod; None: that isn't why it is lost."""
     waits_for_compute: bool = False
     """Whether its start waits for compute alone: its application is suspended, or its driver's pod has no node."""
     is_suspended: bool = False
     """Whether its application is suspended: it would start another driver once it is resumed."""
     starting_since: datetime | None = None
     """When its start came as far as it is, by the API server's clock: its driver's pod was made, or got or lacked a node."""
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether it is lost only as long as its node is silent."""
+        return self.silent_since is not None
 
 
 def observe(
@@ -139,7 +144,7 @@ def _of_pod(pod: dict[str, Any]) -> Observation:
             Stage.LOST if stale else Stage.RUNNING,
             detail=stale,
             started_at=started,
-            is_silent=bool(stale) and status.get("phase") not in _OVER,
+            silent_since=None if status.get("phase") in _OVER else silent_since(pod),
         )
     if "deletionTimestamp" in pod["metadata"] and not pod["spec"].get("nodeName"):
         return Observation(Stage.NEVER_STARTS, detail="the driver's pod was deleted before it had a node")

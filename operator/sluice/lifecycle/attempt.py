@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import assert_never
 
-from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.job_status import (
     Attempt,
     AttemptEnding,
+    DriverLoss,
     EndingReason,
     Phase,
     StreamPause,
@@ -25,10 +25,19 @@ from sluice.footprint import NotUnderstoodError
 from sluice.leases.model import Lease
 from sluice.lifecycle import withdrawal
 from sluice.lifecycle.deadlines import Deadline, deadline_of, of_a_suspended
-from sluice.lifecycle.deletion import DeleteApplication, FreeDriverName, LetGo, OccupyName, leaving
+from sluice.lifecycle.deletion import (
+    NOT_TOLD,
+    DeleteApplication,
+    FreeDriverName,
+    LetGo,
+    OccupyName,
+    late_after,
+    leaving,
+)
 from sluice.lifecycle.driver import with_driver
 from sluice.lifecycle.evidence import PROVED, Evidence
 from sluice.lifecycle.job import JobView
+from sluice.lifecycle.losses import command_for
 from sluice.lifecycle.pausing import GivesWay, wanted_by_itself
 from sluice.lifecycle.running import running
 from sluice.lifecycle.status import StatusChange
@@ -183,10 +192,10 @@ def next_step(
     if attempt is None:
         raise ValueError(f"{job.key}: {evidence.application_name} belongs to no running attempt")
     if job.is_deleted:
-        return _of_deleted(attempt, evidence, cover, job.namespace, now)
+        return _of_deleted(job, attempt, evidence, cover, now)
     if attempt.ending is not None:
         if not _is_spared(attempt.ending, evidence):
-            return _of_ending(job, attempt, attempt.ending, evidence, cover)
+            return _of_ending(job, attempt, attempt.ending, evidence, cover, now)
         attempt = attempt.model_copy(update={"ending": None})
         evidence = replace(evidence, intent=attempt)
     deadline = deadline_of(job, attempt, evidence, observed_since, gives_way)
@@ -217,14 +226,14 @@ def _after_creation(  # noqa: PLR0917 - all that a step depends on
         case Stage.NOT_OVER:
             step = _before_another_driver(job, attempt, evidence, now)
         case Stage.STARTING:
-            change = _starting(job, attempt, evidence, deadline)
+            change = _starting(job, attempt, evidence, deadline, now)
             step = Tell(change, _seconds_of_patience(job, attempt, seen, now), deadline)
         case Stage.RUNNING:
             step = _while_it_runs(job, attempt, evidence, deadline, now)
         case Stage.NO_DRIVER:
             step = OccupyDriverName()
         case Stage.LOST:
-            lost = LookForDriver(otherwise=_lost(job, attempt, evidence))
+            lost = LookForDriver(otherwise=_lost(job, attempt, evidence, now))
             step = Leave() if evidence.namespace_ends else lost
         case Stage.NOT_CREATED:
             raise ValueError(f"{job.key}: {attempt.application} was not created")
@@ -275,8 +284,13 @@ def _has_run(seen: Observation) -> bool:
     return seen.exit_code is not None and seen.started_at is not None
 
 
-def _of_ending(
-    job: JobView, attempt: Attempt, ending: AttemptEnding, evidence: Evidence, cover: Cover
+def _of_ending(  # noqa: PLR0917 - all that a step depends on
+    job: JobView,
+    attempt: Attempt,
+    ending: AttemptEnding,
+    evidence: Evidence,
+    cover: Cover,
+    now: datetime,
 ) -> Step:
     """The steps that bring it to its end: its application goes first, so that it starts no driver. Who deletes it has its driver
     ended with it."""
@@ -289,22 +303,40 @@ def _of_ending(
         return DeleteApplication()
     if seen.stage is Stage.NOT_CREATED:
         return OccupyDriverName()
-    if seen.stage is Stage.LOST and not evidence.namespace_ends and _is_gone_or_going(evidence):
-        message = f"{_lost(job, attempt, evidence).message}; it was being ended: {ending.message}"
-        return LookForDriver(StatusChange(Phase.ENDING, Reason.DRIVER_LOST, message))
-    return Leave()
+    lost = _lost_at_its_end(job, attempt, evidence, f"; it was being ended: {ending.message}", now)
+    return Leave() if lost is None else lost
 
 
-def _is_gone_or_going(evidence: Evidence) -> bool:
-    return evidence.pod is None or evidence.pod_is_going
+def _lost_at_its_end(
+    job: JobView, attempt: Attempt, evidence: Evidence, why: str, now: datetime
+) -> Tell | LookForDriver | None:
+    """Tells that a driver is lost that is being ended: nothing more can be done to end it. A node may fall silent before it has
+    told of the driver's container."""
+    if evidence.namespace_ends:
+        return None
+    is_gone_or_going = evidence.pod is None or evidence.pod_is_going
+    if evidence.seen.stage is Stage.LOST and is_gone_or_going:
+        change = _lost(job, attempt, evidence, now)
+        return LookForDriver(replace(change, message=f"{change.message}{why}"))
+    late = late_after(evidence)
+    if late is None:
+        return None
+    change = _lost(job, attempt, evidence, now, how=NOT_TOLD)
+    change = replace(change, message=f"{change.message}{why}")
+    return Tell(change, max(0.0, (late - now).total_seconds()))
 
 
-def _starting(job: JobView, attempt: Attempt, evidence: Evidence, deadline: Deadline | None) -> StatusChange:
+def _starting(
+    job: JobView, attempt: Attempt, evidence: Evidence, deadline: Deadline | None, now: datetime
+) -> StatusChange:
     seen = evidence.seen
-    told = seen.detail + _if_its_node_is_gone(job, attempt, evidence) + _otherwise(deadline)
+    loss = evidence.lost_at(now) if evidence.pod_is_going else None
+    gone = "" if loss is None else _if_its_node_is_gone(job, evidence, loss)
+    told = f"{seen.detail}{gone}{_otherwise(deadline)}"
     message = f"SparkApplication {attempt.application} exists; {told}{evidence.words_beside}"
     reason = Reason.WAITING_FOR_COMPUTE if seen.waits_for_compute else Reason.DRIVER_STARTING
-    return StatusChange(Phase.STARTING, reason, message, attempt=attempt.model_copy(update={"message": None}))
+    attempt = attempt.model_copy(update={"message": None, "loss": loss})
+    return StatusChange(Phase.STARTING, reason, message, attempt=attempt)
 
 
 def _otherwise(deadline: Deadline | None) -> str:
@@ -316,12 +348,15 @@ def _otherwise(deadline: Deadline | None) -> str:
     return f"; if its driver doesn't run by {until}, the attempt is ended"
 
 
-def _of_deleted(attempt: Attempt, evidence: Evidence, cover: Cover, namespace: str, now: datetime) -> Step:
+def _of_deleted(job: JobView, attempt: Attempt, evidence: Evidence, cover: Cover, now: datetime) -> Step:
     if cover.revoke_command is not None and evidence.seen.stage is Stage.NOT_CREATED:
         return Wait()  # it may have been carried out: a person says what became of it
     if evidence.seen.stage is Stage.NOT_CREATED:
         return TakeBack(withdrawn(attempt, "its job was deleted", now))
-    return _end(evidence) if _is_to_end(evidence, namespace) else Leave()
+    if _is_to_end(evidence, job.namespace):
+        return _end(evidence)
+    lost = _lost_at_its_end(job, attempt, evidence, "; its job is being deleted", now)
+    return Leave() if lost is None else lost
 
 
 def _end(evidence: Evidence) -> End:
@@ -473,23 +508,29 @@ def _state_of(evidence: Evidence) -> str:
     return said or "nothing yet"
 
 
-def _lost(job: JobView, attempt: Attempt, evidence: Evidence) -> StatusChange:
+def _lost(
+    job: JobView, attempt: Attempt, evidence: Evidence, now: datetime, *, how: str | None = None
+) -> StatusChange:
+    loss = evidence.lost_at(now)
     message = (
-        f"{evidence.how_lost}: it may still write, so its leases are held; once you know that it is dead, say so: "
-        f"{_commands_on_the_pod(evidence)}kubectl annotate deltawritejob -n {job.namespace} {job.name} "
-        f"{names.ANNOTATION_DRIVER_DEAD}={attempt.application}{evidence.words_beside}"
+        f"{how or evidence.how_lost}: it may still write, so its leases are held; {evidence.void_words}once you know that it is "
+        f"dead, say so: {_commands_on_the_pod(evidence)}{_declare_dead(job, evidence, loss)}{evidence.words_beside}"
     )
-    return StatusChange(Phase.ENDING, Reason.DRIVER_LOST, message)
+    told = attempt.model_copy(update={"loss": loss})
+    return StatusChange(Phase.ENDING, Reason.DRIVER_LOST, message, attempt=told)
 
 
-def _if_its_node_is_gone(job: JobView, attempt: Attempt, evidence: Evidence) -> str:
+def _if_its_node_is_gone(job: JobView, evidence: Evidence, loss: DriverLoss) -> str:
     """A node may fall silent before it has told of the driver's container: then nothing tells that it did."""
-    if not evidence.pod_is_going:
-        return ""
     return (
-        "; its pod is being deleted: should its node be gone, say that it is dead: kubectl annotate deltawritejob "
-        f"-n {job.namespace} {job.name} {names.ANNOTATION_DRIVER_DEAD}={attempt.application}"
+        f"; its pod is being deleted: {evidence.void_words}should its node be gone, say that it is dead: "
+        f"{_declare_dead(job, evidence, loss)}"
     )
+
+
+def _declare_dead(job: JobView, evidence: Evidence, loss: DriverLoss) -> str:
+    where = {"kind": "deltawritejob", "namespace": job.namespace, "name": job.name}
+    return command_for(loss, evidence.application_name, **where)
 
 
 def _commands_on_the_pod(evidence: Evidence) -> str:

@@ -4,6 +4,7 @@ Nothing that may still write is let go; what must end is made to end, and its en
 """
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import TypeGuard, assert_never
 
 from sluice.api import names
@@ -11,6 +12,12 @@ from sluice.api.base import Json
 from sluice.api.job_status import Outcome
 from sluice.engines import Stage, engine_of
 from sluice.lifecycle.evidence import PROVED, Evidence, evidence_of, labels_of
+from sluice.lifecycle.losses import command_for
+
+PATIENCE = timedelta(seconds=30)
+"""For which a node may be late to tell what became of a pod that it was to end by then."""
+
+NOT_TOLD = "its driver's node has not said what became of it"
 
 
 @dataclass(frozen=True)
@@ -48,12 +55,11 @@ class Wait:
 
 
 @dataclass(frozen=True)
-class Bury:
-    """Leave a tombstone that holds its lease, and let its objects go: they must, and nothing proves that its driver is dead."""
+class NoteLoss:
+    """Note on what is left that its driver is lost: a person's word that it is dead has to name this loss."""
 
-    why: str
-    otherwise: str
-    """What to say where it has no lease that could be held without them."""
+    after: datetime | None = None
+    """Its node has until then to say what became of the driver."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,18 @@ class Hold:
     message: str
 
 
-LeavingStep = LetGo | DeletePod | DeleteApplication | OccupyName | FreeDriverName | Wait | Bury | Hold
+@dataclass(frozen=True)
+class Bury:
+    """Leave a tombstone that holds its lease, and let its objects go: they must, and nothing proves that its driver is dead."""
+
+    why: str
+    otherwise: Hold | NoteLoss | Wait
+    """The step where it has no lease that could be held without them."""
+
+
+LeavingStep = (
+    LetGo | DeletePod | DeleteApplication | OccupyName | FreeDriverName | Wait | NoteLoss | Bury | Hold
+)
 
 
 def leaving(evidence: Evidence, namespace: str) -> LeavingStep:
@@ -80,17 +97,15 @@ def leaving(evidence: Evidence, namespace: str) -> LeavingStep:
             step = DeletePod(evidence.pod)
         case Stage.LOST if evidence.namespace_ends:
             why = f"{evidence.how_lost}, and its namespace is being deleted"
-            step = Bury(why, f"{why}; {_how_to_say_it(evidence, namespace)}")
+            step = Bury(why, _held(evidence, namespace, why))
         case Stage.LOST:
-            step = Hold(f"{evidence.how_lost}; {_how_to_say_it(evidence, namespace)}")
+            step = _held(evidence, namespace, evidence.how_lost)
         case Stage.NO_DRIVER:
             step = OccupyName()
         case Stage.STARTING if evidence.pod is None and _is_there(evidence.application):
             step = DeleteApplication()
-        case Stage.STARTING if evidence.namespace_ends and evidence.pod is not None:
-            step = Hold(
-                f"its driver's node has not said what became of it; {_how_to_say_it(evidence, namespace)}"
-            )
+        case Stage.STARTING if (late := late_after(evidence)) is not None:
+            step = _held(evidence, namespace, NOT_TOLD, late)
         case Stage.STARTING | Stage.RUNNING | Stage.NOT_CREATED:
             step = Wait()
         case _:
@@ -140,11 +155,34 @@ def _is_there(body: Json | None) -> TypeGuard[Json]:
     return body is not None and "deletionTimestamp" not in body["metadata"]
 
 
-def _how_to_say_it(evidence: Evidence, namespace: str) -> str:
-    body = evidence.application or evidence.pod
-    kind = "pod" if evidence.application is None else engine_of(evidence.application).named
-    name = body["metadata"]["name"] if body is not None else evidence.application_name
-    return (
-        "its leases are held until somebody who knows that it is dead says so: "
-        f"kubectl annotate {kind} -n {namespace} {name} {names.ANNOTATION_DRIVER_DEAD}={evidence.application_name}"
+def late_after(evidence: Evidence) -> datetime | None:
+    """From when on the node of a driver that is being ended is late: it hasn't even told of the driver's container. None: it has
+    nothing to tell."""
+    if evidence.pod is None or not evidence.pod_is_going or evidence.seen.stage is not Stage.STARTING:
+        return None
+    return datetime.fromisoformat(evidence.pod["metadata"]["deletionTimestamp"]) + PATIENCE
+
+
+def how_to_declare_it_dead(evidence: Evidence, namespace: str) -> str | None:
+    """What a person does who knows that the driver of what is left is dead; None: its loss is not noted there."""
+    body = evidence.witness
+    if body is None or not evidence.losses:
+        return None
+    is_pod = evidence.application is None
+    command = command_for(
+        evidence.losses[0],
+        evidence.application_name,
+        kind="pod" if is_pod else engine_of(body).named,
+        namespace=namespace,
+        name=body["metadata"]["name"],
     )
+    return f"its leases are held; {evidence.void_words}once you know that it is dead, say so: {command}"
+
+
+def _held(
+    evidence: Evidence, namespace: str, why: str, after: datetime | None = None
+) -> Hold | NoteLoss | Wait:
+    if evidence.witness is None:
+        return Wait()
+    how = how_to_declare_it_dead(evidence, namespace)
+    return NoteLoss(after) if how is None else Hold(f"{why}; {how}")

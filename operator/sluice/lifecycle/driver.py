@@ -10,7 +10,8 @@ _WITH_DRIVER = frozenset({Stage.RUNNING, Stage.ENDED, Stage.NOT_OVER})
 
 
 def with_driver(job: JobView, attempt: Attempt, seen: Observation) -> Attempt:
-    """Returns the attempt with its driver, as soon as one was seen running; what was known of it once stays."""
+    """Returns the attempt with its driver, as soon as one was seen running; what was known of it once stays, but for the loss of a
+    driver that was heard of again."""
     if seen.stage not in _WITH_DRIVER or (seen.stage is Stage.NOT_OVER and seen.exit_code is None):
         return attempt
     known = attempt.driver or AttemptDriver(pod=driver_pod_name(attempt.application))
@@ -19,10 +20,12 @@ def with_driver(job: JobView, attempt: Attempt, seen: Observation) -> Attempt:
         "node": seen.node,
         "spark_application": seen.spark_application,
     }
+    is_heard_of = seen.stage is Stage.RUNNING or seen.exit_code is not None
+    loss = None if is_heard_of and known.pod_uid in (None, seen.pod_uid) else attempt.loss
     news = {field: said for field, said in told.items() if getattr(known, field) is None}
     if news.get("spark_application") is not None:
         news["history"] = _history(job, seen.spark_application)
-    return attempt.model_copy(update={"driver": known.model_copy(update=news)})
+    return attempt.model_copy(update={"driver": known.model_copy(update=news), "loss": loss})
 
 
 def _history(job: JobView, spark_application: str | None) -> str | None:

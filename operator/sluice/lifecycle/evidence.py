@@ -11,11 +11,12 @@ from functools import cached_property
 
 from sluice.api import names
 from sluice.api.base import Json
-from sluice.api.job_status import Attempt
+from sluice.api.job_status import Attempt, DriverLoss
 from sluice.engines import Observation, Stage, engine_of, is_placeholder, observe
 from sluice.engines.attempt import DRIVER_SUFFIX, EXECUTOR_ROLE, LABEL_ROLE
 from sluice.leases.model import Epochs, Grant, Lease, number_in
 from sluice.lifecycle.job import JobView
+from sluice.lifecycle.losses import is_seen_in, loss_of, noted_on, void, word_for
 
 MOST_ATTEMPTS = 1 << 31
 """A bound, so that a status can hold their numbers."""
@@ -42,7 +43,9 @@ class Evidence:
     application: Json | None = None
     pod: Json | None = None
     declared_dead: bool = False
-    """Whether somebody who knows says that the driver is dead."""
+    """Whether somebody who knows says that the driver is dead: that it died in the loss that was told."""
+    said: tuple[str, ...] = ()
+    """All that people say of that, whether it counts or not."""
     namespace_ends: bool = False
     """Whether nothing can be created where its driver would be."""
     beside: tuple[str, ...] = ()
@@ -50,7 +53,7 @@ class Evidence:
 
     @cached_property
     def seen(self) -> Observation:
-        seen = observe(self.application, self.pod, driver_seen=self._driver_was_seen)
+        seen = self._observed
         if self._is_another_pod(seen):
             return self._without_the_driver(seen)
         if self._is_dead_by_word(seen):
@@ -62,6 +65,10 @@ class Evidence:
             has_ended = seen.exit_code is not None or self.declared_dead
             return replace(seen, stage=Stage.ENDED if has_ended else Stage.NEVER_STARTS)
         return seen
+
+    @cached_property
+    def _observed(self) -> Observation:
+        return observe(self.application, self.pod, driver_seen=self._driver_was_seen)
 
     @property
     def _driver_was_seen(self) -> bool:
@@ -112,6 +119,38 @@ class Evidence:
         if seen.stage is Stage.STARTING:  # its node may have fallen silent before it told of the container
             return self.pod_is_going
         return seen.stage is Stage.LOST and (self.pod_is_going or not seen.is_silent)
+
+    @property
+    def losses(self) -> tuple[DriverLoss, ...]:
+        """The losses that were told, as far as they are still seen. What is left of an attempt tells its own: whoever may write on
+        an application must not say in advance how its job is lost."""
+        told = [self.intent.loss if self.intent is not None else None]
+        if self.witness is not None:
+            told.append(noted_on(self.witness))
+        return tuple(one for one in told if one is not None and is_seen_in(one, self._of_the_driver))
+
+    @property
+    def witness(self) -> Json | None:
+        """The object on which the loss is told, and the word said that the driver is dead, where no job's status tells it. Drivers'
+        accounts may write on pods: a pod tells it only where neither the application nor an open attempt is left."""
+        if self.is_open and not self.namespace_ends:
+            return None
+        return self.application if self.application is not None or self.is_open else self.pod
+
+    def lost_at(self, now: datetime) -> DriverLoss:
+        """The loss that is seen: as it was told, or as it is to be told now."""
+        return next(iter(self.losses), None) or loss_of(self._of_the_driver, now)
+
+    @property
+    def _of_the_driver(self) -> Observation:
+        """What is seen of the driver, not of another pod that bears its name."""
+        seen = self._observed
+        return replace(seen, pod_uid=None, silent_since=None) if self._is_another_pod(seen) else seen
+
+    @property
+    def void_words(self) -> str:
+        """What is to be told of words that count for nothing."""
+        return "" if self.declared_dead else void(self.said)
 
     @property
     def how_lost(self) -> str:
@@ -267,7 +306,7 @@ def evidence_of(
     for at, one in found.items():
         there = (body for body in (one.application, one.pod) if body is not None)
         ends = any(body["metadata"]["namespace"] in ending_namespaces for body in there)
-        found[at] = replace(one, declared_dead=_is_declared_dead(one, dead), namespace_ends=ends)
+        found[at] = _with_words(replace(one, namespace_ends=ends), dead)
     for one in found.values():
         one.seen  # noqa: B018 - what the operator fails on, it fails on here
     return JobEvidence(found, tuple(doubts))
@@ -380,13 +419,12 @@ def _placed(known: Evidence | None, uid: str, name: str, body: Json) -> Evidence
     return known or Evidence(lease.attempt, name)
 
 
-def _is_declared_dead(one: Evidence, by_job: str | None) -> bool:
-    """Whether a person has said so on the job or the application. A driver's account may write on pods, so the word on a pod counts
-    only where neither the application nor an open attempt is left."""
-    said = [by_job, _word_on(one.application)]
-    if one.application is None and not one.is_open:
-        said.append(_word_on(one.pod))
-    return one.application_name in said
+def _with_words(one: Evidence, by_job: str | None) -> Evidence:
+    """Adds what people say of its driver's death, on the job or the application; on the pod only where that is its witness."""
+    where = [one.application] if one.application is not None or one.is_open else [one.pod]
+    said = tuple(word for word in (by_job, *map(_word_on, where)) if word is not None)
+    dead = any(word_for(loss, one.application_name) in said for loss in one.losses)
+    return replace(one, said=said, declared_dead=dead)
 
 
 def _word_on(body: Json | None) -> str | None:

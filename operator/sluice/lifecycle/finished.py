@@ -21,7 +21,7 @@ _OF_POLICYS = (*_OF_STATUS, "reason", "message")
 """Also how it ended, which the policy that made it says."""
 _OF_OVER_ATTEMPT = (
     *("number", "token", "hash", "application", "grantedAt", "startedAt", "outcome"),
-    *("exitCode", "footprintHeld"),
+    *("exitCode", "footprintHeld", "loss"),
 )
 _LONGEST_WORD = 100
 _OF_DRIVER = ("pod", "podUid")

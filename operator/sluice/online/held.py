@@ -12,7 +12,9 @@ from sluice.engines import Stage
 from sluice.engines.disruption import silent_since
 from sluice.engines.progress import progress_of
 from sluice.leases import Grant
+from sluice.lifecycle.deletion import how_to_declare_it_dead
 from sluice.lifecycle.evidence import (
+    PROVED,
     Doubt,
     Evidence,
     UnreadableRecordError,
@@ -181,7 +183,11 @@ def _message(job: JobView | None, one: Evidence) -> str | None:
     """What the job itself says of an attempt that goes on; what its objects say where there is none to say it."""
     if job is not None and one.is_open:
         return job.status.message
-    return one.how_lost if one.seen.stage is Stage.LOST else one.seen.detail or None
+    told = one.how_lost if one.seen.stage is Stage.LOST else one.seen.detail
+    body = one.witness
+    how = how_to_declare_it_dead(one, body["metadata"]["namespace"]) if body is not None else None
+    is_held = one.seen.stage not in PROVED and how is not None
+    return f"{told}; {how}" if is_held else told or None
 
 
 def _of_doubt(uid: str, doubt: Doubt) -> Held:

@@ -40,7 +40,7 @@ from sluice.lifecycle.status import StatusChange
 from sluice.tables.owners import NOBODY
 from unit.controller.bodies import job_body, unfenced
 from unit.installations.config_map_server import Server
-from unit.lifecycle.objects import RUNNING, TERMINATED, application, pod
+from unit.lifecycle.objects import RUNNING, TERMINATED, application, declared_dead, loss, pod, told_there
 from unit.lifecycle.test_holding import TOUCHED
 
 A = Lease("uid-a", 1, "hash", "etl/a", ("file:/lake/a",))
@@ -929,9 +929,9 @@ async def test_a_tombstone_that_was_revoked_does_not_come_back_with_what_is_left
     world.applications.mirrors[0].gone(application(lease=A)["metadata"]["uid"])
     let_go = pod(RUNNING, lease=A, finalizers=None, resourceVersion="6", **GOING)
     let_go["status"] |= COLLECTED
-    let_go["metadata"]["annotations"] |= {
-        names.ANNOTATION_DRIVER_DEAD: "a-1"
-    }  # as who revokes has it written there
+    let_go["metadata"]["annotations"] |= told_there(loss(let_go)) | declared_dead(
+        loss(let_go)
+    )  # as who revokes has it written there
     world.pods.seen(let_go)
     await table.revoke(A)
     await turn(table)

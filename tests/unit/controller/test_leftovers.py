@@ -18,6 +18,7 @@ from sluice.engines import RuntimeProfile
 from sluice.engines.attempt import application_name
 from sluice.kube.client import ApiError, NotFoundError
 from sluice.leases import Epochs, Lease
+from sluice.lifecycle.losses import noted_on, word_for
 from sluice.lifecycle.status import StatusChange
 from sluice.tables import TableKey, key_of_path
 from unit.controller.bodies import job_body, unfenced
@@ -43,8 +44,13 @@ class Api:
         return self.there[name]
 
     async def patch(self, _: Any, __: str, name: str, body: dict[str, Any]) -> Any:
-        before = self.there[name]
-        metadata = before["metadata"] | body["metadata"] | {"resourceVersion": "8"}
+        before, given = self.there[name], body["metadata"]
+        texts = {
+            part: before["metadata"].get(part, {}) | given[part]
+            for part in ("annotations", "labels")
+            if part in given
+        }
+        metadata = before["metadata"] | given | texts | {"resourceVersion": "8"}
         self.there[name] = before | {"metadata": metadata}
         return self.there[name]
 
@@ -264,7 +270,8 @@ async def test_where_its_namespace_is_deleted_a_lost_driver_leaves_a_tombstone_b
 
     applications.let_go = let_go  # type: ignore[method-assign]
     going = {"deletionTimestamp": "2026-11-19T10:30:00Z"}
-    world.applications.seen(application("RUNNING", NAME, lease=LEASE, **going))
+    api.there[NAME] = application("RUNNING", NAME, lease=LEASE, **going)
+    world.applications.seen(api.there[NAME])
     await leftovers.retire("uid-a")
     assert api.made == []
     api.namespace_ends = True
@@ -290,7 +297,8 @@ async def test_whether_a_namespace_is_deleted_is_not_asked_at_each_look_at_a_los
 
     setattr(api, "create", counted)  # noqa: B010
     going = {"deletionTimestamp": "2026-11-19T10:30:00Z"}
-    world.applications.seen(application("RUNNING", NAME, lease=LEASE, **going))
+    api.there[NAME] = application("RUNNING", NAME, lease=LEASE, **going)
+    world.applications.seen(api.there[NAME])
     for _ in range(12):
         await leftovers.retire("uid-a")
     assert len(asked) <= 2
@@ -305,10 +313,60 @@ async def test_what_cannot_be_buried_because_it_has_no_lease_says_why_its_namesp
     leftovers._leases.lease_of = lambda *_: None  # type: ignore[method-assign]
     api.namespace_ends = True
     going = {"deletionTimestamp": "2026-11-19T10:30:00Z"}
-    world.applications.seen(application("RUNNING", NAME, lease=LEASE, **going))
+    api.there[NAME] = application("RUNNING", NAME, lease=LEASE, **going)
+    world.applications.seen(api.there[NAME])
     for _ in range(3):
         await leftovers.retire("uid-a")
-    assert NAME in caplog.text
+    assert f"kubectl annotate --overwrite sparkapplication.sparkoperator.k8s.io -n etl {NAME} " in caplog.text
+    told = noted_on(api.there[NAME])
+    assert told is not None
+    assert caplog.text.rstrip().endswith(f"{names.ANNOTATION_DRIVER_DEAD}={word_for(told, NAME)}")
+
+
+async def test_what_is_left_of_a_lost_driver_says_when_it_was_lost_and_goes_by_a_word_on_that_alone(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    world = World({})
+    api, applications, leftovers, _ = made(world=world)
+    let_go: list[str] = []
+
+    async def lets_go(one: Any) -> None:
+        let_go.append(one.application_name)
+
+    applications.let_go = lets_go  # type: ignore[method-assign]
+    early = application("RUNNING", NAME, lease=LEASE)
+    early["metadata"]["annotations"] |= {names.ANNOTATION_DRIVER_DEAD: NAME}
+    api.there[NAME] = early
+    world.applications.seen(early)
+    for _ in range(3):
+        await leftovers.retire("uid-a")
+    told = noted_on(api.there[NAME])
+    assert told is not None
+    assert let_go == []
+    assert f"={NAME} names no loss that was told, and frees nothing; " in caplog.text
+    word = {names.ANNOTATION_DRIVER_DEAD: word_for(told, NAME)}
+    said = api.there[NAME]["metadata"]
+    metadata = said | {"annotations": said["annotations"] | word, "resourceVersion": "9"}
+    world.applications.seen(api.there[NAME] | {"metadata": metadata})
+    await leftovers.retire("uid-a")
+    assert let_go == [NAME]
+
+
+async def test_a_node_has_a_while_to_say_what_became_of_a_driver_that_is_being_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where it says so in time, which is as good as always, nothing is written."""
+    world = World({})
+    api, _, leftovers, _ = made(world=world)
+    going = {"deletionTimestamp": "2026-11-19T10:30:00Z"}
+    api.there[NAME] = application("SUBMITTED", NAME, lease=LEASE, **going)
+    world.applications.seen(api.there[NAME])
+    world.pods.seen(pod(None, NAME, lease=LEASE, **going))
+    for second, is_told in ((29, False), (30, True)):
+        now = datetime(2026, 11, 19, 10, 30, second, tzinfo=UTC)
+        monkeypatch.setattr("sluice.controller.clock.now", lambda now=now: now)
+        await leftovers.retire("uid-a")
+        assert (noted_on(api.there[NAME]) is not None) == is_told
 
 
 async def test_a_driver_is_looked_for_before_it_is_buried() -> None:

@@ -6,16 +6,15 @@ from typing import Any
 
 import pytest
 
-from sluice.api import names
 from sluice.api.base import Json
 from sluice.controller.applications import TESTS_FAILED
 from sluice.kube.client import ApiError
 from sluice.kube.mirror import uid_of
 from unit.controller.test_leftovers import LEASE, NAME, Api, made
-from unit.lifecycle.objects import RUNNING, TERMINATED, application, pod
+from unit.lifecycle.objects import RUNNING, TERMINATED, application, declared_dead, loss, pod, told_there
 
 GOING: Json = {"deletionTimestamp": "2026-11-19T10:06:00Z"}
-DEAD = application("COMPLETED")["metadata"]["annotations"] | {names.ANNOTATION_DRIVER_DEAD: NAME}
+RECORD = application("COMPLETED")["metadata"]["annotations"]
 NODE_LOST = {"status": {"phase": "Failed", "reason": "NodeLost"}}
 NO_NODE: Json = {"spec": {}}
 
@@ -26,6 +25,10 @@ def app(state: str, **changed: Any) -> Json:
 
 def driver(state: Json | None = None, **changed: Any) -> Json:
     return pod(state, NAME, lease=LEASE, **(GOING | changed))
+
+
+LOSS = loss(driver())
+DEAD = RECORD | told_there(LOSS) | declared_dead(LOSS, NAME)
 
 
 OVER = {

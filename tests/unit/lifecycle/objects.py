@@ -1,10 +1,13 @@
 """Applications and driver pods as an operator creates them and others change them."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 from sluice.api import names
 from sluice.api.base import Json
+from sluice.api.job_status import DriverLoss
 from sluice.leases import Epochs, Lease
+from sluice.lifecycle.losses import noted, word_for
 
 LEASE = Lease("uid-a", 1, "hash", "etl/a", ("file:/lake/orders",))
 TOKEN = Epochs.token(3, 7)
@@ -34,6 +37,27 @@ def pod(state: Json | None = None, name: str = NAME, *, lease: Lease = LEASE, **
 
 RUNNING = {"running": {"startedAt": "2026-11-19T10:00:00Z"}}
 TERMINATED = {"terminated": {"exitCode": 0, "finishedAt": "2026-11-19T10:05:00Z"}}
+
+
+LOST_AT = datetime(2026, 11, 19, 10, 30, 0, 123456, tzinfo=UTC)
+
+
+def loss(
+    driver: Json | None = None, *, silent_since: str | None = None, at: datetime = LOST_AT
+) -> DriverLoss:
+    """As it was told when there was this pod of the driver, or none."""
+    uid = None if driver is None else driver["metadata"]["uid"]
+    return DriverLoss(at=at, pod_uid=uid, silent_since=silent_since)
+
+
+def declared_dead(told: DriverLoss | None = None, name: str = NAME) -> Json:
+    """The annotation by which a person declares dead the driver that was lost so."""
+    return {names.ANNOTATION_DRIVER_DEAD: word_for(told or loss(), name)}
+
+
+def told_there(told: DriverLoss | None = None) -> Json:
+    """The annotation by which the operator has told the loss on what is left."""
+    return {names.ANNOTATION_DRIVER_LOST: noted(told or loss())}
 
 
 def placeholder(name: str = NAME) -> Json:

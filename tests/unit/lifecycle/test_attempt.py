@@ -9,7 +9,7 @@ import pytest
 
 from sluice.api import names
 from sluice.api.base import Json
-from sluice.api.job_status import Attempt, AttemptDriver, Outcome, Phase
+from sluice.api.job_status import Attempt, AttemptDriver, AttemptEnding, EndingReason, Outcome, Phase
 from sluice.engines import Observation, Stage
 from sluice.leases import Lease
 from sluice.lifecycle import attempt as way
@@ -18,15 +18,30 @@ from sluice.lifecycle.driver import with_driver
 from sluice.lifecycle.evidence import evidence_of
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.logs import LogsSay
+from sluice.lifecycle.losses import word_for
 from sluice.lifecycle.outcome import closed, phase_after
 from sluice.lifecycle.withdrawal import Creates
 from sluice.tables import Names, key_of_name, key_of_path
 from unit.controller.bodies import job_body
-from unit.lifecycle.objects import LEASE, NAME, RUNNING, TERMINATED, TOKEN, application, placeholder, pod
+from unit.lifecycle.objects import (
+    LEASE,
+    NAME,
+    RUNNING,
+    TERMINATED,
+    TOKEN,
+    application,
+    declared_dead,
+    loss,
+    placeholder,
+    pod,
+)
 from unit.lifecycle.test_evidence import NOW, job
 
 LATER = datetime(2026, 11, 19, 11, tzinfo=UTC)
 GONE: Json = {"deletionTimestamp": "2026-11-19T10:30:00Z"}
+DECLARED = f"{names.ANNOTATION_DRIVER_DEAD}={NAME}@2026-11-19T11:00:00Z"
+"""As it is told of what is lost at that moment."""
+GIVEN = declared_dead(loss(at=LATER))
 
 
 def intent(view: JobView | None = None) -> Attempt:
@@ -237,7 +252,7 @@ def test_a_driver_that_vanished_is_looked_for_before_it_is_called_lost() -> None
     found = step(application("COMPLETED"))
     assert isinstance(found, way.LookForDriver)
     assert found.otherwise.phase is Phase.ENDING
-    assert "kubectl annotate deltawritejob -n etl a" in found.otherwise.message
+    assert "kubectl annotate --overwrite deltawritejob -n etl a" in found.otherwise.message
 
 
 def test_a_terminated_container_ends_the_attempt_whatever_else_is_said_of_the_driver() -> None:
@@ -278,12 +293,61 @@ def test_a_start_whose_pod_is_being_deleted_says_what_ends_it_should_its_node_be
     found = step(application("SUBMITTED"), pod(None, **GONE))
     assert told(found) == (Phase.STARTING, "DriverStarting")
     assert isinstance(found, way.Tell)
-    assert (
-        f"kubectl annotate deltawritejob -n etl a {names.ANNOTATION_DRIVER_DEAD}={NAME}"
-        in found.change.message
-    )
-    said = {names.ANNOTATION_DRIVER_DEAD: NAME}
-    assert not isinstance(step(application("FAILED"), pod(None, **GONE), annotations=said), way.Tell)
+    assert f"kubectl annotate --overwrite deltawritejob -n etl a {DECLARED}" in found.change.message
+    attempt, said = found.change.attempt, declared_dead(loss(pod(), at=LATER))
+    assert attempt is not None
+    assert isinstance(step(application("FAILED"), pod(None, **GONE), annotations=said), way.Tell)
+    given = step(application("FAILED"), pod(None, **GONE), attempt=attempt, annotations=said)
+    assert isinstance(given, way.End)
+
+
+def test_a_start_goes_on_without_the_loss_that_was_told_of_a_pod_that_is_not_deleted_any_more() -> None:
+    lost = intent().model_copy(update={"loss": loss(pod())})
+    found = step(application("SUBMITTED"), pod(None, uid="another"), attempt=lost)
+    assert isinstance(found, way.Tell)
+    assert found.change.attempt is not None
+    assert found.change.attempt.loss is None
+
+
+NODE_IS_LATE = (
+    "its driver's node has not said what became of it: it may still write, so its leases are held; "
+)
+
+
+@pytest.mark.parametrize("metadata", [{}, GONE], ids=["it took too long", "its job is deleted"])
+def test_a_start_that_is_being_ended_says_what_ends_it_once_its_node_is_late(metadata: Json) -> None:
+    """Without a loss that was told nobody could declare it dead."""
+    ending = AttemptEnding(reason=EndingReason.START_TIMED_OUT, since=NOW, message="it took too long")
+    attempt = intent() if metadata else intent().model_copy(update={"ending": ending})
+    objects = application("SUBMITTED", **GONE), pod(None, **GONE)
+    deleted = datetime.fromisoformat(GONE["deletionTimestamp"])
+
+    def after(seconds: int) -> way.Tell:
+        found = step(*objects, attempt=attempt, now=deleted + timedelta(seconds=seconds), **metadata)
+        assert told(found) == (Phase.ENDING, "DriverLost")
+        assert isinstance(found, way.Tell)
+        return found
+
+    for seconds, left in ((0, 30), (29, 1), (30, 0), (300, 0)):
+        assert after(seconds).seconds_until_worth_it == left
+    change = after(30).change
+    assert change.message.startswith(NODE_IS_LATE)
+    told_of = change.attempt
+    assert told_of is not None
+    assert told_of.loss is not None
+    assert f"={word_for(told_of.loss, NAME)}; " in change.message
+    said = declared_dead(told_of.loss)
+    assert not isinstance(step(*objects, attempt=told_of, annotations=said, **metadata), way.Tell)
+
+
+def test_a_lost_driver_of_a_job_that_is_being_deleted_is_told_in_its_status() -> None:
+    attempt = intent().model_copy(update={"started_at": NOW})
+    found = step(application("RUNNING", **GONE), attempt=attempt, **GONE)
+    assert isinstance(found, way.LookForDriver)
+    assert found.otherwise.message.endswith(f"{DECLARED}; its job is being deleted")
+    known = found.otherwise.attempt
+    given = step(application("RUNNING", **GONE), attempt=known, annotations=GIVEN, **GONE)
+    assert isinstance(given, way.End)
 
 
 def test_a_pod_that_was_deleted_has_as_much_patience_as_a_driver_that_ended() -> None:
@@ -391,7 +455,87 @@ def test_what_is_no_attempt_has_no_next_step() -> None:
 def test_a_lost_driver_can_be_declared_dead_as_the_message_says() -> None:
     found = step(application("COMPLETED"))
     assert isinstance(found, way.LookForDriver)
-    assert f"{names.ANNOTATION_DRIVER_DEAD}={NAME}" in found.otherwise.message
+    assert found.otherwise.message.endswith(f"kubectl annotate --overwrite deltawritejob -n etl a {DECLARED}")
+    known = found.otherwise.attempt
+    assert known is not None
+    assert known.loss == loss(at=LATER)
+    again = step(application("COMPLETED"), attempt=known, now=LATER + timedelta(hours=1))
+    assert again == found, "it is told once"
+    given = step(application("COMPLETED"), attempt=known, annotations=GIVEN)
+    assert isinstance(given, way.End)
+
+
+def test_a_word_of_an_old_runbook_is_told_to_count_for_nothing_with_the_right_command() -> None:
+    found = step(application("COMPLETED"), annotations={names.ANNOTATION_DRIVER_DEAD: NAME})
+    assert isinstance(found, way.LookForDriver)
+    assert (
+        f"its leases are held; the annotation {names.ANNOTATION_DRIVER_DEAD}={NAME} names no loss that was told, and frees "
+        "nothing; once you know that it is dead, say so: kubectl annotate --overwrite "
+    ) in found.otherwise.message
+    assert found.otherwise.message.endswith(DECLARED)
+
+
+def test_a_driver_that_is_heard_of_again_is_not_lost_any_more_and_lost_anew_with_another_word() -> None:
+    attempt = intent().model_copy(update={"started_at": NOW})
+    words = []
+    for second in (0, 1):
+        now = LATER + timedelta(microseconds=second)
+        lost = step(application("RUNNING"), _silent_since("2026-11-19T10:04:00Z"), attempt=attempt, now=now)
+        assert isinstance(lost, way.LookForDriver)
+        known = lost.otherwise.attempt
+        assert known is not None
+        assert known.loss is not None
+        words.append(word_for(known.loss, NAME))
+        runs = step(application("RUNNING"), pod(RUNNING), attempt=known)
+        assert isinstance(runs, way.Tell)
+        assert runs.change.attempt is not None
+        assert runs.change.attempt.loss is None
+        attempt = runs.change.attempt
+    assert words[0] != words[1], "though both were within one second, with one silence"
+
+
+def test_a_node_that_was_silent_before_has_its_loss_told_anew_when_it_is_silent_again() -> None:
+    """Nobody saw that it came back: the operator was away."""
+    before = loss(pod(), silent_since="2026-11-19T10:04:00Z")
+    attempt = intent().model_copy(update={"started_at": NOW, "loss": before})
+    driver = _silent_since("2026-11-19T10:09:00Z")
+    found = step(application("RUNNING"), driver, attempt=attempt, annotations=declared_dead(before))
+    assert isinstance(found, way.LookForDriver)
+    assert found.otherwise.attempt is not None
+    assert found.otherwise.attempt.loss == loss(pod(), silent_since="2026-11-19T10:09:00Z", at=LATER)
+    assert "names no loss that was told" in found.otherwise.message
+
+
+def test_the_loss_of_a_driver_whose_name_another_pod_bears_stays_told_while_that_pod_runs() -> None:
+    """Else it would be told anew, and declared dead anew, for ever."""
+    driver = AttemptDriver(pod=f"{NAME}-driver", pod_uid="the-first")
+    attempt = intent().model_copy(update={"started_at": NOW, "driver": driver, "loss": loss()})
+    found = step(application("RUNNING"), pod(RUNNING), attempt=attempt, annotations=declared_dead())
+    assert isinstance(found, way.Tell)
+    assert found.change.attempt is not None
+    assert found.change.attempt.loss == loss()
+
+
+def test_the_loss_of_a_driver_stays_told_in_its_outcome_if_it_was_declared_dead_and_goes_if_it_came_back() -> (
+    None
+):
+    """What is left is let go by the same word."""
+    attempt = intent().model_copy(update={"started_at": NOW, "loss": loss(pod())})
+    ended = step(application("COMPLETED"), attempt=attempt, annotations=declared_dead(loss(pod())))
+    assert isinstance(ended, way.End)
+    assert with_driver(job(), attempt, ended.seen).loss == loss(pod())
+    came_back = step(application("COMPLETED"), pod(TERMINATED), attempt=attempt)
+    assert isinstance(came_back, way.End)
+    assert with_driver(job(), attempt, came_back.seen).loss is None
+
+
+def _silent_since(at: str) -> Json:
+    silent = pod(RUNNING)
+    silent["status"]["conditions"] = [
+        {"type": "Ready", "status": "False", "lastTransitionTime": at},
+        {"type": "ContainersReady", "status": "True"},
+    ]
+    return silent
 
 
 def test_a_lost_driver_is_told_with_its_node_and_what_frees_its_lease() -> None:
@@ -400,17 +544,12 @@ def test_a_lost_driver_is_told_with_its_node_and_what_frees_its_lease() -> None:
     attempt = intent().model_copy(update={"started_at": LATER, "driver": driver})
     gone = step(application("COMPLETED"), attempt=attempt)
     assert isinstance(gone, way.LookForDriver)
-    declare = f"kubectl annotate deltawritejob -n etl a {names.ANNOTATION_DRIVER_DEAD}={NAME}"
+    declare = f"kubectl annotate --overwrite deltawritejob -n etl a {DECLARED}"
     assert gone.otherwise.message == (
         "the driver's pod is gone, and its end was not seen; it ran on node node-7: it may still write, so its leases are held; "
         f"once you know that it is dead, say so: {declare}"
     )
-    silent = pod(RUNNING)
-    silent["status"]["conditions"] = [
-        {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-19T10:04:00Z"},
-        {"type": "ContainersReady", "status": "True"},
-    ]
-    lost = step(application("RUNNING"), silent)
+    lost = step(application("RUNNING"), _silent_since("2026-11-19T10:04:00Z"))
     assert isinstance(lost, way.LookForDriver)
     assert (lost.otherwise.phase, lost.otherwise.reason) == (Phase.ENDING, "DriverLost")
     assert lost.otherwise.message.startswith(

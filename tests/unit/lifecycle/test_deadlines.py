@@ -265,7 +265,7 @@ def test_a_lost_driver_that_was_to_be_ended_is_still_a_persons_matter() -> None:
     silent["status"] |= {"phase": "Failed"}
     found = step(application("RUNNING", **GONE), silent, seconds=100, attempt=ending)
     assert isinstance(found, way.LookForDriver)
-    assert "kubectl annotate deltawritejob -n etl a" in found.otherwise.message
+    assert "kubectl annotate --overwrite deltawritejob -n etl a" in found.otherwise.message
     assert "it took too long" in found.otherwise.message
 
 

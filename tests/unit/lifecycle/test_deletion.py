@@ -1,6 +1,7 @@
 """How what is left of an attempt goes: whatever may write is ended first, and let go when that is proved."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import product
 from typing import Any
 
@@ -8,10 +9,22 @@ from sluice.api import names
 from sluice.api.job_status import AttemptDriver, Outcome
 from sluice.lifecycle import deletion
 from sluice.lifecycle.evidence import PROVED, Evidence, evidence_of
-from unit.lifecycle.objects import LEASE, NAME, RUNNING, TERMINATED, application, placeholder, pod
+from unit.lifecycle.objects import (
+    LEASE,
+    NAME,
+    RUNNING,
+    TERMINATED,
+    application,
+    declared_dead,
+    loss,
+    placeholder,
+    pod,
+    told_there,
+)
 from unit.lifecycle.test_evidence import INTENT, NOW
 
 GOING: dict[str, Any] = {"deletionTimestamp": "2026-11-19T10:30:00Z"}
+SOON = datetime(2026, 11, 19, 10, 30, 30, tzinfo=UTC)
 
 
 def left(*objects: dict[str, Any]) -> Evidence:
@@ -60,7 +73,7 @@ def test_so_it_is_where_a_container_was_ended_unstarted_and_where_only_a_name_wa
         driver = AttemptDriver(pod=f"{NAME}-driver", pod_uid="uid")
         known = INTENT.model_copy(update={"outcome": outcome, "driver": driver})
         one = Evidence(1, NAME, intent=known, application=application("SUBMITTED", **GOING))
-        assert isinstance(deletion.leaving(one, "etl"), deletion.Hold)
+        assert deletion.leaving(one, "etl") == deletion.NoteLoss()
         ended = replace(one, intent=known.model_copy(update={"exit_code": 137}))
         assert deletion.leaving(ended, "etl") == deletion.OccupyName()
 
@@ -80,20 +93,33 @@ def test_an_application_without_a_driver_is_deleted_and_its_drivers_name_taken()
 
 
 def test_a_driver_whose_end_was_not_seen_is_held_until_somebody_says_it_is_dead() -> None:
-    found = step(application("COMPLETED"))
+    left_over = application("COMPLETED")
+    assert step(left_over) == deletion.NoteLoss()
+    left_over["metadata"]["annotations"] |= told_there()
+    annotate = f"kubectl annotate --overwrite sparkapplication.sparkoperator.k8s.io -n etl {NAME} "
+    assert step(left_over) == deletion.Hold(
+        "the driver's pod is gone, and its end was not seen; its leases are held; once you know that it is dead, say so: "
+        f"{annotate}{names.ANNOTATION_DRIVER_DEAD}={NAME}@2026-11-19T10:30:00.123456Z"
+    )
+    left_over["metadata"]["annotations"] |= {names.ANNOTATION_DRIVER_DEAD: NAME}
+    found = step(left_over)
     assert isinstance(found, deletion.Hold)
-    assert f"kubectl annotate sparkapplication.sparkoperator.k8s.io -n etl {NAME}" in found.message
-    said = application("COMPLETED")
-    said["metadata"]["annotations"][names.ANNOTATION_DRIVER_DEAD] = NAME
-    assert step(said) == deletion.LetGo()
+    assert (
+        f"{names.ANNOTATION_DRIVER_DEAD}={NAME} names no loss that was told, and frees nothing;"
+        in found.message
+    )
+    left_over["metadata"]["annotations"] |= declared_dead()
+    assert step(left_over) == deletion.LetGo()
 
 
 def test_a_lost_nodes_driver_says_so_where_its_pod_is_all_that_is_left() -> None:
     lost = pod(**GOING) | {"status": {"phase": "Failed", "reason": "NodeLost"}}
+    assert step(lost) == deletion.NoteLoss()
+    lost["metadata"]["annotations"] |= told_there(loss(lost))
     found = step(lost)
     assert isinstance(found, deletion.Hold)
-    assert f"kubectl annotate pod -n etl {NAME}-driver" in found.message
-    lost["metadata"]["annotations"][names.ANNOTATION_DRIVER_DEAD] = NAME
+    assert f"kubectl annotate --overwrite pod -n etl {NAME}-driver" in found.message
+    lost["metadata"]["annotations"] |= declared_dead(loss(lost))
     assert step(lost) == deletion.LetGo()
 
 
@@ -141,7 +167,7 @@ def test_a_driver_that_came_after_its_attempt_was_taken_back_is_ended_also_where
         one = Evidence(1, NAME, intent=taken_back, application=application("RUNNING"), pod=silent())
         assert deletion.leaving(one, "etl") == deletion.DeletePod(silent())
         going = Evidence(1, NAME, intent=taken_back, application=application("RUNNING"), pod=silent(**GOING))
-        assert isinstance(deletion.leaving(going, "etl"), deletion.Hold)
+        assert deletion.leaving(going, "etl") == deletion.NoteLoss()
 
 
 def test_the_outcome_of_one_driver_proves_nothing_of_another_that_bears_its_name() -> None:
@@ -154,7 +180,8 @@ def test_the_outcome_of_one_driver_proves_nothing_of_another_that_bears_its_name
 
 def test_a_word_that_a_driver_is_dead_counts_of_a_silent_node_once_the_pod_is_being_deleted() -> None:
     """The node may be heard of again, and ends it then."""
-    said = {names.ANNOTATION_DRIVER_DEAD: NAME}
+    told = loss(pod(), silent_since="some time ago")
+    said = told_there(told) | declared_dead(told)
     for going, expected in (({}, False), (GOING, True)):
         on_application = application("RUNNING")
         on_application["metadata"]["annotations"] |= said
@@ -167,7 +194,20 @@ def test_a_word_that_a_driver_is_dead_counts_of_a_silent_node_once_the_pod_is_be
 
 
 def test_a_driver_that_is_going_is_waited_for_before_its_application_is_touched() -> None:
-    assert step(application(), pod(None, **GOING)) == deletion.Wait()
+    going = pod(None, **GOING)
+    assert step(application(), going) == deletion.NoteLoss(SOON), "should its node not have ended it by then"
+    noted = application()
+    noted["metadata"]["annotations"] |= told_there(loss(going))
+    found = step(noted, going)
+    assert isinstance(found, deletion.Hold)
+    assert found.message.startswith("its driver's node has not said what became of it; its leases are held; ")
+    noted["metadata"]["annotations"] |= declared_dead(loss(going))
+    assert step(noted, going) == deletion.DeleteApplication()
+
+
+def test_no_loss_is_noted_where_a_jobs_status_tells_it() -> None:
+    one = Evidence(1, NAME, intent=INTENT, application=application("COMPLETED", **GOING))
+    assert deletion.leaving(one, "etl") == deletion.Wait()
 
 
 def test_who_says_that_a_driver_is_dead_says_nothing_of_the_one_that_its_application_may_still_start() -> (
@@ -179,7 +219,7 @@ def test_who_says_that_a_driver_is_dead_says_nothing_of_the_one_that_its_applica
     silent["status"] |= {"phase": "Failed"}
     for state, driver in product(("", "SUBMITTED"), (None, silent)):
         said = application(state)
-        said["metadata"]["annotations"][names.ANNOTATION_DRIVER_DEAD] = NAME
+        said["metadata"]["annotations"] |= declared_dead()
         one = Evidence(1, NAME, intent=ran, application=said, pod=driver, declared_dead=True)
         let_go = replace(one, application=application(state, finalizers=None), pod=None)
         assert let_go.holds, "it may start a driver, and bears our finalizer no more"

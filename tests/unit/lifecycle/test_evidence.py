@@ -9,7 +9,7 @@ import pytest
 
 from sluice.api import names
 from sluice.api.base import Json
-from sluice.api.job_status import Attempt, AttemptDriver, Outcome
+from sluice.api.job_status import Attempt, AttemptDriver, DriverLoss, Outcome
 from sluice.engines import RuntimeProfile, Stage
 from sluice.engines.attempt import application_name
 from sluice.lifecycle.evidence import (
@@ -29,9 +29,12 @@ from unit.lifecycle.objects import (
     TERMINATED,
     TOKEN,
     application,
+    declared_dead,
     executor,
+    loss,
     placeholder,
     pod,
+    told_there,
 )
 
 NOW = datetime(2026, 11, 19, 10, tzinfo=UTC)
@@ -168,15 +171,121 @@ def test_a_placeholder_proves_that_no_driver_starts_but_holds_nothing() -> None:
     assert not found(None, placeholder()).holds(1)
 
 
+GOING: Json = {"deletionTimestamp": "2026-11-19T10:06:00Z"}
+LOST = INTENT.model_copy(update={"loss": loss()})
+
+
 @pytest.mark.parametrize("where", ["job", "application"])
 def test_who_knows_that_a_driver_is_dead_can_say_so(where: str) -> None:
-    said = {names.ANNOTATION_DRIVER_DEAD: NAME}
+    said = declared_dead()
     lost = application("RUNNING")
     if where == "application":
         lost["metadata"]["annotations"] |= said
-    view = job(INTENT, annotations=said if where == "job" else {})
-    assert found(view, lost).of(INTENT).seen.stage is Stage.ENDED
-    assert found(job(INTENT), application("RUNNING")).of(INTENT).seen.stage is Stage.LOST
+    view = job(LOST, annotations=said if where == "job" else {})
+    assert found(view, lost).of(LOST).seen.stage is Stage.ENDED
+    assert found(job(LOST), application("RUNNING")).of(LOST).seen.stage is Stage.LOST
+
+
+LATER_LOSS = loss(at=NOW)
+
+
+@pytest.mark.parametrize(
+    ("word", "told"),
+    {
+        "before any loss was told": (NAME, None),
+        "before any loss was told, with a moment": (declared_dead()[names.ANNOTATION_DRIVER_DEAD], None),
+        "with the name alone": (NAME, loss()),
+        "of another loss": (declared_dead()[names.ANNOTATION_DRIVER_DEAD], LATER_LOSS),
+        "of another attempt": (declared_dead(name="a-2")[names.ANNOTATION_DRIVER_DEAD], loss()),
+        "of a moment alone": ("2026-11-19T10:30:00.123456Z", loss()),
+    }.values(),
+)
+@pytest.mark.parametrize("uid", [None, "uid-of-a-1-driver"])
+@pytest.mark.parametrize("where", ["job", "application", "both"])
+def test_a_word_that_names_no_loss_that_was_told_counts_for_nothing(
+    where: str, uid: str | None, word: str, told: DriverLoss | None
+) -> None:
+    """It was said when the driver still ran, or of an earlier loss; the uid of the driver's pod may never have been recorded."""
+    said = {names.ANNOTATION_DRIVER_DEAD: word}
+    driver = AttemptDriver(pod=f"{NAME}-driver", pod_uid=uid)
+    ran = INTENT.model_copy(update={"started_at": NOW, "driver": driver, "loss": told})
+    lost = application("RUNNING")
+    if where != "job":
+        lost["metadata"]["annotations"] |= said
+    one = found(job(ran, annotations={} if where == "application" else said), lost).of(ran)
+    assert one.seen.stage is Stage.LOST
+    assert one.holds
+    assert one.void_words == (
+        f"the annotation {names.ANNOTATION_DRIVER_DEAD}={word} names no loss that was told, and frees nothing; "
+    )
+
+
+def _silent(since: str, **metadata: Any) -> Json:
+    body = pod(RUNNING, **metadata)
+    ready = {"type": "Ready", "status": "False", "lastTransitionTime": since}
+    body["status"]["conditions"] = [ready, {"type": "ContainersReady", "status": "True"}]
+    return body
+
+
+FIRST, SECOND = "2026-11-19T10:04:00Z", "2026-11-19T10:09:00Z"
+
+
+@pytest.mark.parametrize("uid", [None, "uid-of-a-1-driver"])
+def test_a_word_on_one_silence_of_a_node_counts_for_no_later_one(uid: str | None) -> None:
+    """The node came back in between, and nobody may have seen that: the operator was away."""
+    told = loss(pod(), silent_since=FIRST)
+    driver = AttemptDriver(pod=f"{NAME}-driver", pod_uid=uid)
+    ran = INTENT.model_copy(update={"started_at": NOW, "driver": driver, "loss": told})
+    view = job(ran, annotations=declared_dead(told))
+    for since, stage in ((FIRST, Stage.ENDED), (SECOND, Stage.LOST)):
+        assert found(view, application("RUNNING"), _silent(since, **GOING)).of(ran).seen.stage is stage
+
+
+def test_a_word_on_a_driver_counts_after_its_silent_nodes_pod_was_collected_or_has_gone() -> None:
+    told = loss(pod(), silent_since=FIRST)
+    ran = INTENT.model_copy(update={"started_at": NOW, "loss": told})
+    view = job(ran, annotations=declared_dead(told))
+    collected = _silent(FIRST, **GOING)
+    collected["status"]["phase"] = "Failed"
+    for objects in ((application("RUNNING"), collected), (application("RUNNING"),), ()):
+        assert found(view, *objects).of(ran).seen.stage is Stage.ENDED
+
+
+def test_a_word_on_a_pod_that_was_gone_counts_for_none_that_is_seen_later() -> None:
+    """Nothing recorded which pod was the driver."""
+    ran = INTENT.model_copy(update={"started_at": NOW, "loss": loss()})
+    view = job(ran, annotations=declared_dead())
+    assert found(view, application("RUNNING")).of(ran).seen.stage is Stage.ENDED
+    later = _silent(FIRST, **GOING)
+    assert found(view, application("RUNNING"), later).of(ran).seen.stage is Stage.LOST
+    of_another = INTENT.model_copy(update={"loss": loss(pod(name="a-2"), silent_since=FIRST)})
+    view = job(of_another, annotations=declared_dead(of_another.loss))
+    assert found(view, application("RUNNING"), later).of(of_another).seen.stage is Stage.LOST
+
+
+def test_no_application_says_in_advance_how_the_driver_of_an_open_attempt_is_lost() -> None:
+    """Whoever may write on it could write the word beside it."""
+    framed = application("RUNNING")
+    framed["metadata"]["annotations"] |= told_there() | declared_dead()
+    assert found(job(INTENT), framed).of(INTENT).seen.stage is Stage.LOST
+    assert found(None, framed).by_application[NAME].seen.stage is Stage.ENDED, "no status of a job tells it"
+
+
+@pytest.mark.parametrize("there", [{}, {names.ANNOTATION_DRIVER_LOST: "no record"}, told_there(LATER_LOSS)])
+def test_what_is_left_without_a_job_is_freed_by_a_word_on_the_loss_that_is_noted_there(there: Json) -> None:
+    for body in (application("RUNNING"), pod(finalizers=None) | {"status": {"phase": "Failed"}}):
+        body["metadata"]["annotations"] |= declared_dead() | there
+        assert found(None, body).holds(1)
+        body["metadata"]["annotations"] |= told_there(loss(None if "kind" in body else body))
+        one = found(None, body).by_application[NAME]
+        assert one.seen.stage is Stage.ENDED
+
+
+def test_a_word_that_counts_for_nothing_is_shown_in_short_and_without_what_cannot_be_printed() -> None:
+    said = {names.ANNOTATION_DRIVER_DEAD: "a\x00\n\x1b[31m" + "x" * 1000}
+    told = found(job(INTENT, annotations=said), application("RUNNING")).of(INTENT).void_words
+    assert told.isprintable()
+    assert len(told) < 250
 
 
 def test_a_lost_driver_without_its_finalizer_holds_until_somebody_says_that_it_is_dead() -> None:
@@ -184,7 +293,10 @@ def test_a_lost_driver_without_its_finalizer_holds_until_somebody_says_that_it_i
     lost["status"]["phase"] = "Failed"
     over = INTENT.model_copy(update={"outcome": Outcome.UNKNOWN})
     assert found(job(over), lost).holds(1)
-    lost["metadata"]["annotations"][names.ANNOTATION_DRIVER_DEAD] = NAME
+    told = loss(lost)
+    lost["metadata"]["annotations"] |= declared_dead(told)
+    assert found(job(over), lost).holds(1), "nobody has told of it"
+    lost["metadata"]["annotations"] |= told_there(told)
     assert not found(job(over), lost).holds(1)
 
 
@@ -202,8 +314,7 @@ def test_another_pod_under_the_drivers_name_does_not_tell_what_became_of_the_dri
     assert found(job(over), pod(RUNNING)).of(over).seen.stage is Stage.RUNNING
 
 
-DEAD = {names.ANNOTATION_DRIVER_DEAD: NAME}
-GOING: Json = {"deletionTimestamp": "2026-11-19T10:06:00Z"}
+DEAD = declared_dead()
 
 
 @pytest.mark.parametrize("driver", [None, AttemptDriver(pod=f"{NAME}-driver", pod_uid="the-first")])
@@ -231,25 +342,25 @@ def test_of_a_driver_that_was_seen_no_pod_says_that_it_never_started(
 @pytest.mark.parametrize("state", [RUNNING, TERMINATED, None])
 def test_no_other_pod_says_that_the_driver_is_dead(state: Json | None) -> None:
     driver = AttemptDriver(pod=f"{NAME}-driver", pod_uid="the-first")
-    ran = INTENT.model_copy(update={"started_at": NOW, "driver": driver})
-    impostor = pod(state, annotations=RECORD | DEAD, **GOING)
+    ran = INTENT.model_copy(update={"started_at": NOW, "driver": driver, "loss": loss()})
+    impostor = pod(state, annotations=RECORD | DEAD | told_there(), **GOING)
     for objects in ((application("RUNNING"), impostor), (application("COMPLETED"), impostor), (impostor,)):
         assert found(job(ran), *objects).of(ran).seen.stage is Stage.LOST
 
 
 def test_a_driver_on_a_silent_node_is_not_dead_because_its_own_pod_says_so() -> None:
-    lost = pod(RUNNING, annotations=RECORD | DEAD, **GOING)
+    told = loss(pod())
+    lost = pod(RUNNING, annotations=RECORD | declared_dead(told) | told_there(told), **GOING)
     lost["status"]["phase"] = "Failed"
-    assert found(job(INTENT), application("RUNNING"), lost).of(INTENT).seen.stage is Stage.LOST
-    assert (
-        found(job(INTENT, annotations=DEAD), application("RUNNING"), lost).of(INTENT).seen.stage
-        is Stage.ENDED
-    )
+    ran = INTENT.model_copy(update={"loss": told})
+    assert found(job(ran), application("RUNNING"), lost).of(ran).seen.stage is Stage.LOST
+    view = job(ran, annotations=declared_dead(told))
+    assert found(view, application("RUNNING"), lost).of(ran).seen.stage is Stage.ENDED
 
 
 def test_the_end_of_another_pod_is_not_told_as_that_of_the_driver_that_is_declared_dead() -> None:
     driver = AttemptDriver(pod=f"{NAME}-driver", pod_uid="the-first")
-    ran = INTENT.model_copy(update={"started_at": NOW, "driver": driver})
+    ran = INTENT.model_copy(update={"started_at": NOW, "driver": driver, "loss": loss()})
     for other in (pod(TERMINATED), placeholder()):
         seen = found(job(ran, annotations=DEAD), application("COMPLETED"), other).of(ran).seen
         assert (seen.stage, seen.exit_code, seen.message) == (Stage.ENDED, None, None)
@@ -259,8 +370,8 @@ def test_the_end_of_another_pod_is_not_told_as_that_of_the_driver_that_is_declar
 @pytest.mark.parametrize(("state", "stage"), [(RUNNING, Stage.RUNNING), (TERMINATED, Stage.ENDED)])
 def test_once_the_driver_is_declared_dead_the_other_pod_speaks_for_itself(state: Json, stage: Stage) -> None:
     driver = AttemptDriver(pod=f"{NAME}-driver", pod_uid="the-first")
-    ran = INTENT.model_copy(update={"started_at": NOW, "driver": driver})
-    view = job(ran, annotations={names.ANNOTATION_DRIVER_DEAD: NAME})
+    ran = INTENT.model_copy(update={"started_at": NOW, "driver": driver, "loss": loss()})
+    view = job(ran, annotations=declared_dead())
     assert found(view, application("COMPLETED"), pod(state)).of(ran).seen.stage is stage
 
 
@@ -321,8 +432,9 @@ def test_a_driver_that_ran_once_is_lost_and_not_still_to_come() -> None:
 
 
 def test_what_runs_is_not_dead_because_somebody_says_so() -> None:
-    dead = {names.ANNOTATION_DRIVER_DEAD: NAME}
-    one = found(job(INTENT, annotations=dead), application("RUNNING"), pod(RUNNING)).of(INTENT)
+    told = loss(pod())
+    ran = INTENT.model_copy(update={"loss": told})
+    one = found(job(ran, annotations=declared_dead(told)), application("RUNNING"), pod(RUNNING)).of(ran)
     assert one.seen.stage is Stage.RUNNING
 
 

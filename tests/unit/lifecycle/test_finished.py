@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from sluice.engines import Stage
 from sluice.lifecycle.evidence import evidence_of
 from sluice.lifecycle.finished import is_done_with, is_over, kept, seconds_to_live
 from sluice.lifecycle.job import JobView
-from unit.lifecycle.objects import RUNNING, TERMINATED, application, placeholder, pod
+from unit.lifecycle.objects import RUNNING, TERMINATED, application, declared_dead, loss, placeholder, pod
 from unit.lifecycle.test_holding import TOUCHED
 
 ATTEMPT = {
@@ -142,6 +143,17 @@ def test_of_a_job_that_is_over_so_much_is_kept_that_it_still_is_and_its_leftover
         assert [one.holds_any for one in both] == [both[0].holds_any] * 2
         assert both[0].by_application.keys() == both[1].by_application.keys()
         assert [one.by_application["a-1"].seen for one in both] == [both[0].by_application["a-1"].seen] * 2
+
+
+def test_a_finished_job_keeps_the_loss_by_which_its_driver_was_declared_dead() -> None:
+    """What is left of it is let go by the same word."""
+    told = loss(pod()).model_dump(mode="json", by_alias=True)
+    body = job(phase="Failed", attempts=[ATTEMPT | {"outcome": "DriverLost", "loss": told}])
+    body["metadata"]["annotations"] = declared_dead(loss(pod()))
+    lost = pod(deletionTimestamp="2026-11-19T10:06:00Z") | {"status": {"phase": "Failed"}}
+    found = evidence_of("uid-a", JobView(kept(body), {}, NOW), [], [lost]).by_application["a-1"]
+    assert found.declared_dead
+    assert found.seen.stage is Stage.ENDED
 
 
 def test_what_is_not_over_keeps_its_spec_and_its_status() -> None:

@@ -13,7 +13,7 @@ from sluice.leases import Grant, Lease
 from sluice.lifecycle.lease_states import State
 from sluice.online.held import Held, InRedis, Objects, held
 from unit.controller.bodies import job_body
-from unit.lifecycle.objects import LEASE, NAME, RUNNING, TERMINATED, TOKEN, application, pod
+from unit.lifecycle.objects import LEASE, NAME, RUNNING, TERMINATED, TOKEN, application, pod, told_there
 
 NOW = datetime(2026, 11, 19, 12, tzinfo=UTC)
 GRANTED = datetime(2026, 11, 19, 9, tzinfo=UTC)
@@ -111,6 +111,18 @@ def test_a_job_says_itself_why_its_driver_is_lost() -> None:
     lost = job(attempt(started_at=GRANTED), phase="Ending", message="it ran on node-1")
     assert alone(Objects([lost], [application("COMPLETED")], [])).message == "it ran on node-1"
     assert "its end was not seen" in (alone(Objects([], [application("COMPLETED")], [])).message or "")
+
+
+def test_a_lost_driver_without_a_job_is_listed_with_the_command_that_declares_it_dead() -> None:
+    lost = application("COMPLETED")
+    assert "say so" not in (alone(Objects([], [lost], [])).message or ""), (
+        "the operator has not told of it yet"
+    )
+    lost["metadata"]["annotations"] |= told_there()
+    assert (alone(Objects([], [lost], [])).message or "").endswith(
+        "its leases are held; once you know that it is dead, say so: kubectl annotate --overwrite "
+        f"sparkapplication.sparkoperator.k8s.io -n etl {NAME} {names.ANNOTATION_DRIVER_DEAD}={NAME}@2026-11-19T10:30:00.123456Z"
+    )
 
 
 def test_what_nobody_can_read_is_listed_with_the_reason() -> None:
