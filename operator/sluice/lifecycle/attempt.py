@@ -37,7 +37,7 @@ from sluice.lifecycle.deletion import (
 from sluice.lifecycle.driver import with_driver
 from sluice.lifecycle.evidence import PROVED, Evidence
 from sluice.lifecycle.job import JobView
-from sluice.lifecycle.losses import command_for
+from sluice.lifecycle.losses import command_for, command_on_pod
 from sluice.lifecycle.pausing import GivesWay, wanted_by_itself
 from sluice.lifecycle.running import running
 from sluice.lifecycle.status import StatusChange
@@ -538,5 +538,4 @@ def _commands_on_the_pod(evidence: Evidence) -> str:
     pod that is being deleted is ended there."""
     if evidence.pod is None or evidence.pod_is_going:
         return ""
-    metadata = evidence.pod["metadata"]
-    return f"kubectl delete pod -n {metadata['namespace']} {metadata['name']} --force && "
+    return command_on_pod(evidence.pod)

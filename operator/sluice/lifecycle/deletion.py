@@ -12,7 +12,7 @@ from sluice.api.base import Json
 from sluice.api.job_status import Outcome
 from sluice.engines import Stage, engine_of
 from sluice.lifecycle.evidence import PROVED, Evidence, evidence_of, labels_of
-from sluice.lifecycle.losses import command_for
+from sluice.lifecycle.losses import command_for, command_on_pod
 
 PATIENCE = timedelta(seconds=30)
 """For which a node may be late to tell what became of a pod that it was to end by then."""
@@ -164,7 +164,8 @@ def late_after(evidence: Evidence) -> datetime | None:
 
 
 def how_to_declare_it_dead(evidence: Evidence, namespace: str) -> str | None:
-    """What a person does who knows that the driver of what is left is dead; None: its loss is not noted there."""
+    """What a person does who knows that the driver of what is left is dead; None: its loss is not noted there. A pod that stays
+    when its application has gone would hold the lease again."""
     body = evidence.witness
     if body is None or not evidence.losses:
         return None
@@ -176,7 +177,10 @@ def how_to_declare_it_dead(evidence: Evidence, namespace: str) -> str | None:
         namespace=namespace,
         name=body["metadata"]["name"],
     )
-    return f"its leases are held; {evidence.void_words}once you know that it is dead, say so: {command}"
+    first = "" if is_pod or evidence.pod is None else command_on_pod(evidence.pod)
+    return (
+        f"its leases are held; {evidence.void_words}once you know that it is dead, say so: {first}{command}"
+    )
 
 
 def _held(

@@ -41,6 +41,13 @@ def command_for(loss: DriverLoss, application: str, *, kind: str, namespace: str
     return f"kubectl annotate --overwrite {kind} -n {namespace} {name} {annotation}"
 
 
+def command_on_pod(pod: Json) -> str:
+    """What a person types before, where the driver's pod is still there. kubectl must not wait for it to go: our finalizer keeps it
+    until the word is said."""
+    metadata = pod["metadata"]
+    return f"kubectl delete pod -n {metadata['namespace']} {metadata['name']} --force --wait=false && "
+
+
 def void(words: Iterable[str]) -> str:
     """Says of words that name no loss that was told that they count for nothing."""
     return "".join(

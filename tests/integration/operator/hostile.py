@@ -201,6 +201,15 @@ def _statuses(victim: Victim) -> dict[str, Json]:
                 for number in range(1, 11)
             ],
         },
+        "a loss that nobody saw": {
+            "phase": "Failed",
+            "attempts": [
+                _attempt(
+                    outcome="DriverLost",
+                    loss={"at": "9999-12-31T23:59:59Z", "podUid": "u" * 256, "silentSince": "\u202e"},
+                )
+            ],
+        },
         "a run that ended without a proof": {
             "phase": "Failed",
             "attempts": [_attempt(outcome="Unknown", commits=[])],
@@ -223,6 +232,7 @@ def _metadata() -> dict[str, Json]:
                 names.ANNOTATION_LEASE: "[" * 5000,
                 names.ANNOTATION_TOKEN: "99999999999999999999",
                 names.ANNOTATION_DRIVER_DEAD: "\u0000",
+                names.ANNOTATION_DRIVER_LOST: "[" * 5000,
             },
             "labels": {names.LABEL_JOB_UID: "x", names.LABEL_ATTEMPT: "x"},
         },

@@ -33,6 +33,7 @@ def scrubbed(body: Json, namespace: str) -> Json:
     text = re.sub(r'"writerEpoch": \d+', '"writerEpoch": 1', text)
     text = text.replace(namespace, "sales")
     text = re.sub(r'"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)"', f'"{SOME_TIME}"', text)
+    text = re.sub(r"@\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", f"@{SOME_TIME}", text)
     text = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", SOME_UID, text)
     text = re.sub(r"-properties-[0-9a-f]{8}-", "-properties-01234567-", text)
     text = re.sub(r"127\.0\.0\.1(:|', )\d+", r"127.0.0.1\g<1>6379", text)

@@ -1,11 +1,13 @@
 """Drivers that Kubernetes or their node ended, and drivers of which nobody knows whether they still run."""
 
+import json
 import time
 from pathlib import Path
 
 import pytest
 from kubernetes import client
 
+from integration.conftest import Kubectl
 from integration.leases.redis_process import RedisProcess
 from integration.objects import Objects
 from integration.operator.conftest import StartOperator
@@ -15,7 +17,8 @@ from integration.waiting import eventually
 from sluice.api import names
 from sluice.api.base import Json
 
-AT = "2026-11-19T10:04:00Z"
+DEAD = names.ANNOTATION_DRIVER_DEAD
+AT, LATER = "2026-11-19T10:04:00Z", "2026-11-19T10:09:00Z"
 
 
 def disruption(reason: str) -> Json:
@@ -28,11 +31,11 @@ def disruption(reason: str) -> Json:
     }
 
 
-def readiness(*, node_is_silent: bool) -> list[Json]:
+def readiness(*, node_is_silent: bool, since: str = AT) -> list[Json]:
     """As a kubelet has written it, and then a node controller that no longer hears of the node."""
     ready = "False" if node_is_silent else "True"
     return [
-        {"type": "Ready", "status": ready, "lastTransitionTime": AT},
+        {"type": "Ready", "status": ready, "lastTransitionTime": since},
         {"type": "ContainersReady", "status": "True", "lastTransitionTime": AT},
     ]
 
@@ -97,28 +100,118 @@ def test_a_driver_on_a_silent_node_holds_its_leases_until_its_node_is_heard_of(s
     eventually(lambda: "DriverLost" in shared.events_of("silent"), "an Event tells it")
     assert f"{uid}/1" in shared.holders()
     shared.patch_pod_status(driver.pod, {"conditions": readiness(node_is_silent=False)})
-    shared.reaches("silent", "Running")
+    [attempt] = shared.reaches("silent", "Running")["attempts"]
+    assert "loss" not in attempt
     driver.succeeds("file:/lake/silent")
     shared.reaches("silent", "Succeeded")
 
 
-def test_what_the_message_says_ends_a_driver_whose_node_is_gone(shared: Played) -> None:
+def test_a_word_that_was_said_before_the_loss_or_on_an_earlier_one_frees_nothing(
+    cluster: Played, operators: StartOperator
+) -> None:
+    """The job says so and tells the word that does, which outlives the operator."""
+    operator = operators("first")
+    uid, driver = _with_its_node(cluster, "predicted")
+    _declares_dead(cluster, "predicted", driver.application)
+    cluster.patch_pod_status(driver.pod, {"conditions": readiness(node_is_silent=True)})
+    status = cluster.reaches("predicted", "Ending")
+    first = _word_in(status)
+    assert f"={driver.application} names no loss that was told, and frees nothing; " in status["message"]
+    cluster.delete_pod(driver.pod)
+    _holds(cluster, uid)
+    cluster.patch_pod_status(driver.pod, {"conditions": readiness(node_is_silent=False)})
+    cluster.reaches("predicted", "Running")
+    _declares_dead(cluster, "predicted", first)
+    cluster.patch_pod_status(driver.pod, {"conditions": readiness(node_is_silent=True, since=LATER)})
+    status = cluster.reaches("predicted", "Ending")
+    second = _word_in(status)
+    assert f"={first} names no loss that was told, and frees nothing; " in status["message"]
+    assert first != second
+    operator.kill()
+    operators("second").says("the lease table was rebuilt with 1 leases")
+    _holds(cluster, uid)
+    assert _word_in(cluster.status("predicted")) == second
+    _declares_dead(cluster, "predicted", second)
+    assert cluster.reaches("predicted", "Failed")["reason"] == "DriverLost"
+    _leases_go(cluster, uid)
+
+
+def test_a_node_that_came_back_and_fell_silent_while_no_operator_ran_is_another_loss(
+    cluster: Played, operators: StartOperator
+) -> None:
+    operator = operators("first")
+    uid, driver = _with_its_node(cluster, "unseen")
+    cluster.patch_pod_status(driver.pod, {"conditions": readiness(node_is_silent=True)})
+    first = _word_in(cluster.reaches("unseen", "Ending"))
+    operator.kill()
+    cluster.patch_pod_status(driver.pod, {"conditions": readiness(node_is_silent=True, since=LATER)})
+    _declares_dead(cluster, "unseen", first)
+    cluster.delete_pod(driver.pod)
+    operators("second").says("the lease table was rebuilt with 1 leases")
+    second = eventually(
+        lambda: (word := _word_in(cluster.status("unseen"))) != first and word, "the loss is told anew"
+    )
+    _holds(cluster, uid)
+    _declares_dead(cluster, "unseen", second)
+    cluster.reaches("unseen", "Failed")
+    _leases_go(cluster, uid)
+
+
+def test_a_lost_driver_whose_job_is_gone_is_freed_by_a_word_on_the_loss_that_its_application_tells(
+    cluster: Played, operators: StartOperator, kubectl: Kubectl, kubeconfig: Path
+) -> None:
+    operators("operator").says("the lease table was rebuilt")
+    uid, driver = _with_its_node(cluster, "orphan")
+    cluster.patch_pod_status(driver.pod, {"conditions": readiness(node_is_silent=True)})
+    cluster.reaches("orphan", "Ending")
+    early = f"{DEAD}={driver.application}"
+    _runs(kubectl, f"kubectl annotate sparkapplication -n {cluster.namespace} {driver.application} {early}")
+    cluster.delete("orphan")
+    told = eventually(
+        lambda: _is_told(cluster, driver) and _listed(cluster, kubeconfig),
+        "the application tells the loss",
+        show=cluster.applications,
+    )
+    assert f"={driver.application} names no loss that was told, and frees nothing; " in told
+    _holds(cluster, uid)
+    assert "kubectl annotate --overwrite sparkapplication.sparkoperator.k8s.io " in told
+    for command in told.rpartition("say so: ")[2].split(" && "):
+        _runs(kubectl, command)
+    _leases_go(cluster, uid)
+    eventually(lambda: cluster.pod(driver.pod) is None, "its pod is let go")
+
+
+def _is_told(cluster: Played, driver: Driver) -> bool:
+    application = cluster.application(driver.application)
+    return application is not None and names.ANNOTATION_DRIVER_LOST in application["metadata"]["annotations"]
+
+
+def _listed(cluster: Played, kubeconfig: Path) -> str:
+    done = sluice(
+        kubeconfig, "leases", "-n", cluster.namespace, "-o", "json", "--redis-url", cluster.redis_url
+    )
+    [lease] = json.loads(done.stdout)["leases"]
+    return str(lease["message"])
+
+
+def test_what_the_message_says_ends_a_driver_whose_node_is_gone(shared: Played, kubectl: Kubectl) -> None:
     uid, driver = _on_a_silent_node(shared, "burnt")
     shared.apply("behind-burnt", rewrite("/lake/burnt"))
     shared.reaches("behind-burnt", "Waiting")
-    message = shared.reaches("burnt", "Ending")["message"]
-    annotation = f"{names.ANNOTATION_DRIVER_DEAD}={driver.application}"
+    status = shared.reaches("burnt", "Ending")
+    message, [attempt] = status["message"], status["attempts"]
+    annotation = f"{DEAD}={driver.application}@{attempt['loss']['at']}"
     assert message.endswith(
-        f"kubectl delete pod -n {shared.namespace} {driver.pod} --force && "
-        f"kubectl annotate deltawritejob -n {shared.namespace} burnt {annotation}"
+        f"kubectl delete pod -n {shared.namespace} {driver.pod} --force --wait=false && "
+        f"kubectl annotate --overwrite deltawritejob -n {shared.namespace} burnt {annotation}"
     )
-    shared.delete_pod(driver.pod)
+    deletes, _, declares = message.partition("say so: ")[2].partition(" && ")
+    _runs(kubectl, deletes)
     eventually(
         lambda: "deletionTimestamp" in (shared.pod(driver.pod) or {})["metadata"], "the pod is being deleted"
     )
     assert f"{uid}/1" in shared.holders()
-    name, _, value = annotation.partition("=")
-    shared.change("burnt", {"metadata": {"annotations": {name: value}}})
+    _runs(kubectl, declares)
     status = shared.reaches("burnt", "Failed")
     assert (status["reason"], status["attempts"][0]["outcome"]) == ("DriverLost", "DriverLost")
     assert "somebody declared it dead" in status["message"]
@@ -192,9 +285,12 @@ def test_a_drivers_account_frees_no_lease_by_a_pod_that_says_that_the_driver_is_
     shared.apply("behind-framed", rewrite("/lake/framed"))
     shared.reaches("framed", "Running")
     shared.reaches("behind-framed", "Waiting")
-    _is_replaced(shared, driver, **{names.ANNOTATION_DRIVER_DEAD: driver.application})
+    _is_replaced(shared, driver, **{DEAD: driver.application})
     shared.delete_pod(driver.pod)
     _tells_of_another_pod(shared, "framed")
+    told = _word_in(shared.status("framed"))
+    shared.patch_pod(driver.pod, {"metadata": {"annotations": {DEAD: told}}})
+    time.sleep(7)  # more than one sweep
     assert f"{uid}/1" in shared.holders()
     assert shared.status("behind-framed")["phase"] == "Waiting"
 
@@ -219,13 +315,40 @@ def _tells_of_another_pod(cluster: Played, name: str) -> None:
     assert cluster.status(name)["reason"] == "DriverLost"
 
 
-def _on_a_silent_node(cluster: Played, name: str) -> tuple[str, Driver]:
+def _with_its_node(cluster: Played, name: str) -> tuple[str, Driver]:
     uid = cluster.apply(name, rewrite(f"/lake/{name}"))
     driver = cluster.start(name)
     cluster.patch_pod_status(driver.pod, {"conditions": readiness(node_is_silent=False)})
     cluster.reaches(name, "Running")
+    return uid, driver
+
+
+def _on_a_silent_node(cluster: Played, name: str) -> tuple[str, Driver]:
+    uid, driver = _with_its_node(cluster, name)
     cluster.patch_pod_status(driver.pod, {"conditions": readiness(node_is_silent=True)})
     return uid, driver
+
+
+def _runs(kubectl: Kubectl, command: str) -> None:
+    """As a person does who copies it."""
+    program, *arguments = command.split()
+    assert program == "kubectl"
+    done = kubectl(*arguments)
+    assert done.returncode == 0, done.stderr
+
+
+def _word_in(status: Json) -> str:
+    """The word that the message tells, which is all that a person has."""
+    return str(status["message"]).rpartition(f"{DEAD}=")[2]
+
+
+def _declares_dead(cluster: Played, name: str, word: str) -> None:
+    cluster.change(name, {"metadata": {"annotations": {DEAD: word}}})
+
+
+def _holds(cluster: Played, uid: str) -> None:
+    time.sleep(7)  # more than one sweep
+    assert f"{uid}/1" in cluster.holders()
 
 
 def _ended_as_lost(cluster: Played, name: str, quoted: str) -> None:

@@ -184,13 +184,14 @@ def test_a_driver_whose_node_is_gone_waits_for_a_persons_word(
     shared.reaches(name, "Running")
     shared.patch_pod_status(driver.pod, {"phase": "Failed", "conditions": conditions})
     shared.delete_pod(driver.pod)
-    word = f"{names.ANNOTATION_DRIVER_DEAD}={driver.application}"
+    [attempt] = shared.reaches(name, "Ending")["attempts"]
+    word = f"{names.ANNOTATION_DRIVER_DEAD}={driver.application}@{attempt['loss']['at']}"
     lost = f"{told}, and its node has not said that the driver's container ended; it ran on node played"
     _says(
         shared,
         name,
         f"{lost}: it may still write, so its leases are held; once you know that it is dead, say so: "
-        f"kubectl annotate deltawritejob -n {shared.namespace} {name} {word}",
+        f"kubectl annotate --overwrite deltawritejob -n {shared.namespace} {name} {word}",
     )
     assert shared.status(name)["phase"] == "Ending"
     assert "retryAt" not in shared.status(name), "no retry before the proof"

@@ -53,6 +53,7 @@ def _same_each_time(line: str, namespace: str) -> str:
     line = re.sub(r"-[0-9a-f]{8}-1\b", "-1d3f5a7c-1", line)
     line = re.sub(r"\bon node [\w-]+", "on node worker-1", line)
     line = re.sub(r"\d\d:\d\d:\d\d UTC", "10:00:00 UTC", line)
+    line = re.sub(r"@\d{4}-[\d-]+T[\d:.]+Z", "@2026-11-19T10:00:00.123456Z", line)
     return " ".join(line.split())
 
 

@@ -555,7 +555,9 @@ def test_a_lost_driver_is_told_with_its_node_and_what_frees_its_lease() -> None:
     assert lost.otherwise.message.startswith(
         "the driver's node has not been heard of since 2026-11-19T10:04:00Z; it ran on node node-1: "
     )
-    assert lost.otherwise.message.endswith(f"kubectl delete pod -n etl {NAME}-driver --force && {declare}")
+    assert lost.otherwise.message.endswith(
+        f"kubectl delete pod -n etl {NAME}-driver --force --wait=false && {declare}"
+    )
 
 
 def test_a_driver_that_is_being_ended_from_outside_runs_until_it_has_ended() -> None:

@@ -200,7 +200,10 @@ def test_a_driver_that_is_going_is_waited_for_before_its_application_is_touched(
     noted["metadata"]["annotations"] |= told_there(loss(going))
     found = step(noted, going)
     assert isinstance(found, deletion.Hold)
-    assert found.message.startswith("its driver's node has not said what became of it; its leases are held; ")
+    assert found.message.startswith(
+        "its driver's node has not said what became of it; its leases are held; once you know that it is dead, say so: "
+        f"kubectl delete pod -n etl {NAME}-driver --force --wait=false && kubectl annotate --overwrite sparkapplication."
+    )
     noted["metadata"]["annotations"] |= declared_dead(loss(going))
     assert step(noted, going) == deletion.DeleteApplication()
 
