@@ -59,6 +59,7 @@ class Design:
     death_proved: bool = True  # a terminal application alone frees nothing
     phase_is_no_proof: bool = True  # PodGC's Failed isn't state.terminated
     gone_is_no_proof: bool = True  # nor is it that the pod of a driver that was there is gone
+    word_names_loss: bool = True  # a person's word counts for a loss that was told, not for any that comes
     stripped_counts: bool = True  # without our finalizers, too, a driver holds its lease
     terminated_and_ended: bool = (
         True  # a terminated driver alone is no proof while its application may start another

@@ -87,6 +87,10 @@ def test_a_driver_whose_finalizers_were_stripped_keeps_its_lease(holds: Holds) -
     holds(scenarios.STRIPPED)
 
 
+def test_a_word_that_was_said_before_a_loss_was_told_frees_nothing(holds: Holds) -> None:
+    holds(scenarios.EARLY_WORD)
+
+
 def test_an_application_that_is_submitted_again_after_its_drivers_end_starts_nothing(holds: Holds) -> None:
     holds(scenarios.SUBMITTED_AGAIN)
 

@@ -28,7 +28,8 @@ def proved_ended(run: Run, design: Design) -> bool:
         return submits_no_more or (run.deleting and run.told) or not design.terminated_and_ended
     if run.pod == "gated":
         return submits_no_more or run.deleting or not design.gated_and_over
-    return is_missing(run, design) and run.word == "given"
+    is_said = run.word == "given" or (run.early and not design.word_names_loss)
+    return is_missing(run, design) and is_said
 
 
 def is_missing(run: Run, design: Design) -> bool:

@@ -137,6 +137,10 @@ STRIPPED_ON_LOST_NODE = Grants(
     "a lost node's driver is stripped of its finalizer, and the user deletes",
     budget=Budget(node_losses=1, strips=1, job_deletions=1),
 )
+EARLY_WORD = Grants(
+    "somebody says that a driver is dead before its node is lost",
+    budget=Budget(node_losses=1, strips=1, early_words=1, job_deletions=1),
+)
 SUBMITTED_AGAIN = Grants(
     "an application is submitted again after its driver's end",
     budget=Budget(resubmissions=1, pod_deletions=1, job_deletions=1),

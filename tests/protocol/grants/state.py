@@ -83,6 +83,7 @@ class Run(NamedTuple):
     pod_held: bool = False  # our finalizer on the driver pod
     told: bool = False  # the application says that it has had its driver
     word: str = ""  # a person's: owed (its node was lost, or its pod made to go) | given: it is dead
+    early: bool = False  # somebody has said that it is dead before anybody was told of a loss
     process: str = "none"  # none | alive | dead: the truth on the node, which nobody sees
     fenced: bool = False
     succeeded: bool = False
@@ -177,6 +178,7 @@ class Budget(NamedTuple):
     node_losses: int = 0
     driver_failures: int = 0
     strips: int = 0  # of our finalizers, by hand
+    early_words: int = 0  # that a driver is dead, before anybody was told of its loss
     resubmissions: int = 0
     pod_deletions: int = 0
     foreign_applications: int = 0

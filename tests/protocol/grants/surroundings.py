@@ -147,6 +147,9 @@ class Surroundings:
         if s.budget.strips and there and run.pod_held:
             after = with_run(spend(s, strips=1), run._replace(pod_held=False, word="owed"))
             yield Step("user", f"strips the driver of {run.key} of its finalizer", after, fault=True)
+        if s.budget.early_words and run.app != "gone" and not run.early and not run.word:
+            after = with_run(spend(s, early_words=1), run._replace(early=True))
+            yield Step("user", f"says in advance that the driver of {run.key} is dead", after, fault=True)
         if s.budget.pod_deletions and run.pod == "terminated" and not run.pod_held:
             after = with_run(spend(s, pod_deletions=1), run._replace(pod="none"))
             yield Step("user", f"deletes the ended driver's pod of {run.key}", after, fault=True)

@@ -33,6 +33,15 @@ END = (
         "releases the lease",
     ),
     mutation(
+        grants.EARLY_WORD,
+        "word_names_loss",
+        NO_DOUBLE_GRANT,
+        "a word that was said while the driver ran frees its lease once it is lost, and it runs on",
+        "says in advance",
+        "strips the driver",
+        "releases the lease",
+    ),
+    mutation(
         grants.SPARK_OPERATOR_LIES,
         "name_occupied",
         NO_DOUBLE_GRANT,
