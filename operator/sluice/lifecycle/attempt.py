@@ -19,6 +19,7 @@ from sluice.api.job_status import (
     StreamProgress,
 )
 from sluice.api.reasons import Reason
+from sluice.api.strings import shortened
 from sluice.engines import Observation, Stage, engine_of
 from sluice.engines.progress import stream_of
 from sluice.footprint import NotUnderstoodError
@@ -49,6 +50,9 @@ SLOW_START_SECONDS = 5.0
 
 SLOW_END_SECONDS = 10.0
 """Seconds for a Spark operator to see that a driver has ended, before anybody is told that it hasn't said so."""
+
+_LONGEST_DETAIL = 800
+"""Characters of what a pod says, which may be any number: the command after it must be whole."""
 
 _WHY_ENDED = {
     EndingReason.DEADLINE_EXCEEDED: Reason.DEADLINE_EXCEEDED,
@@ -323,7 +327,7 @@ def _lost_at_its_end(
         return None
     change = _lost(job, attempt, evidence, now, how=NOT_TOLD)
     change = replace(change, message=f"{change.message}{why}")
-    return Tell(change, max(0.0, (late - now).total_seconds()))
+    return LookForDriver(change) if late <= now else Tell(change, (late - now).total_seconds())
 
 
 def _starting(
@@ -332,7 +336,7 @@ def _starting(
     seen = evidence.seen
     loss = evidence.lost_at(now) if evidence.pod_is_going else None
     gone = "" if loss is None else _if_its_node_is_gone(job, evidence, loss)
-    told = f"{seen.detail}{gone}{_otherwise(deadline)}"
+    told = f"{shortened(seen.detail, _LONGEST_DETAIL)}{gone}{_otherwise(deadline)}"
     message = f"SparkApplication {attempt.application} exists; {told}{evidence.words_beside}"
     reason = Reason.WAITING_FOR_COMPUTE if seen.waits_for_compute else Reason.DRIVER_STARTING
     attempt = attempt.model_copy(update={"message": None, "loss": loss})

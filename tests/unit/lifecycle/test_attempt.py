@@ -322,22 +322,32 @@ def test_a_start_that_is_being_ended_says_what_ends_it_once_its_node_is_late(met
     objects = application("SUBMITTED", **GONE), pod(None, **GONE)
     deleted = datetime.fromisoformat(GONE["deletionTimestamp"])
 
-    def after(seconds: int) -> way.Tell:
-        found = step(*objects, attempt=attempt, now=deleted + timedelta(seconds=seconds), **metadata)
-        assert told(found) == (Phase.ENDING, "DriverLost")
-        assert isinstance(found, way.Tell)
-        return found
+    def after(seconds: int) -> way.Step:
+        return step(*objects, attempt=attempt, now=deleted + timedelta(seconds=seconds), **metadata)
 
-    for seconds, left in ((0, 30), (29, 1), (30, 0), (300, 0)):
-        assert after(seconds).seconds_until_worth_it == left
-    change = after(30).change
+    for seconds, left in ((0, 30), (29, 1)):
+        soon = after(seconds)
+        assert isinstance(soon, way.Tell)
+        assert soon.seconds_until_worth_it == left
+    late = after(30)
+    assert isinstance(late, way.LookForDriver)
+    change = late.otherwise
+    assert (change.phase, change.reason) == (Phase.ENDING, "DriverLost")
     assert change.message.startswith(NODE_IS_LATE)
     told_of = change.attempt
     assert told_of is not None
     assert told_of.loss is not None
     assert f"={word_for(told_of.loss, NAME)}; " in change.message
     said = declared_dead(told_of.loss)
-    assert not isinstance(step(*objects, attempt=told_of, annotations=said, **metadata), way.Tell)
+    given = step(*objects, attempt=told_of, annotations=said, **metadata)
+    assert not isinstance(given, way.Tell | way.LookForDriver)
+
+
+def test_the_command_that_declares_a_driver_dead_is_whole_however_much_its_pod_says() -> None:
+    driver = pod({"waiting": {"reason": "CreateContainerError", "message": "m" * 4000}}, **GONE)
+    found = step(application("SUBMITTED"), driver)
+    assert isinstance(found, way.Tell)
+    assert DECLARED in found.change.message[:2048]
 
 
 def test_a_lost_driver_of_a_job_that_is_being_deleted_is_told_in_its_status() -> None:
