@@ -92,8 +92,11 @@ class Leftovers:
         ):
             return True  # what is left may be gone by then
         if left:
-            name = left[0].application_name
-            message = f"SparkApplication {name} of an earlier attempt is still there; it is being ended first"
+            name, how = left[0].application_name, deletion.how_to_declare_it_dead(left[0], job.namespace)
+            lost = "" if how is None else f"; {left[0].how_lost}; {how}"
+            message = (
+                f"SparkApplication {name} of an earlier attempt is still there; it is being ended first{lost}"
+            )
             await self._statuses.write(job, StatusChange(Phase.PENDING, Reason.EARLIER_ATTEMPT, message))
             return True
         await self._release(job.uid, look_first=True)

@@ -164,10 +164,10 @@ def late_after(evidence: Evidence) -> datetime | None:
 
 
 def how_to_declare_it_dead(evidence: Evidence, namespace: str) -> str | None:
-    """What a person does who knows that the driver of what is left is dead; None: its loss is not noted there. A pod that stays
-    when its application has gone would hold the lease again."""
+    """What a person does who knows that the driver of what is left is dead; None: it isn't lost, or its loss is not noted there. A
+    pod that stays when its application has gone would hold the lease again."""
     body = evidence.witness
-    if body is None or not evidence.losses:
+    if body is None or not evidence.losses or evidence.seen.stage not in (Stage.LOST, Stage.STARTING):
         return None
     is_pod = evidence.application is None
     command = command_for(

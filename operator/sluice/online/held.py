@@ -14,7 +14,6 @@ from sluice.engines.progress import progress_of
 from sluice.leases import Grant
 from sluice.lifecycle.deletion import how_to_declare_it_dead
 from sluice.lifecycle.evidence import (
-    PROVED,
     Doubt,
     Evidence,
     UnreadableRecordError,
@@ -186,8 +185,7 @@ def _message(job: JobView | None, one: Evidence) -> str | None:
     told = one.how_lost if one.seen.stage is Stage.LOST else one.seen.detail
     body = one.witness
     how = how_to_declare_it_dead(one, body["metadata"]["namespace"]) if body is not None else None
-    is_held = one.seen.stage not in PROVED and how is not None
-    return f"{told}; {how}" if is_held else told or None
+    return f"{told}; {how}" if how is not None else told or None
 
 
 def _of_doubt(uid: str, doubt: Doubt) -> Held:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from sluice.api import names
+from sluice.api.base import Json
 from sluice.api.job_status import Attempt, Outcome
 from sluice.api.reasons import Reason
 from sluice.controller.applications import Applications
@@ -22,7 +23,7 @@ from sluice.lifecycle.losses import noted_on, word_for
 from sluice.lifecycle.status import StatusChange
 from sluice.tables import TableKey, key_of_path
 from unit.controller.bodies import job_body, unfenced
-from unit.lifecycle.objects import RUNNING, TERMINATED, application, placeholder, pod
+from unit.lifecycle.objects import RUNNING, TERMINATED, application, loss, placeholder, pod, told_there
 
 LEASE = Lease("uid-a", 1, "hash", "etl/a", ("file:/lake/orders",))
 NAME = application_name("a", "uid-a", 1)
@@ -428,8 +429,30 @@ async def test_a_placeholder_is_looked_at_again_when_its_hour_is_over() -> None:
 @pytest.mark.parametrize("is_over", [False, True])
 async def test_a_job_that_backs_off_goes_on_saying_so_while_its_last_attempt_is_let_go(is_over: bool) -> None:
     """Else it would queue again at once. When its pause is over, what is left keeps it, and it says that."""
-    world = World({"default": RuntimeProfile(spark_version="4.2.0")})
     since = datetime.now(UTC) - timedelta(days=1 if is_over else 0)
+    left = application(
+        "SUBMITTED", NAME, lease=LEASE, annotations=_record(), deletionTimestamp="2026-11-19T10:30:00Z"
+    )
+    api, written = await _blocked(since, left)
+    assert api.made == [f"pods etl/{NAME}-driver"], "its driver's name is taken"
+    assert {change.reason for change in written} == ({Reason.EARLIER_ATTEMPT} if is_over else set())
+
+
+async def test_a_job_that_waits_for_a_lost_driver_of_its_earlier_attempt_says_how_to_declare_it_dead() -> (
+    None
+):
+    lost = application("RUNNING", NAME, lease=LEASE, annotations=_record() | told_there())
+    _, [change] = await _blocked(datetime.now(UTC) - timedelta(days=1), lost)
+    assert change.message == (
+        f"SparkApplication {NAME} of an earlier attempt is still there; it is being ended first; the driver's pod is gone, and its "
+        "end was not seen; its leases are held; once you know that it is dead, say so: kubectl annotate --overwrite "
+        f"sparkapplication.sparkoperator.k8s.io -n etl {NAME} {names.ANNOTATION_DRIVER_DEAD}={word_for(loss(), NAME)}"
+    )
+
+
+async def _blocked(since: datetime, left: Json) -> tuple[Api, list[StatusChange]]:
+    """A job that backs off since then is looked at, and this is left of its attempt, which was taken back."""
+    world = World({"default": RuntimeProfile(spark_version="4.2.0")})
     attempt = Attempt(
         number=1,
         token=TOKEN,
@@ -442,11 +465,7 @@ async def test_a_job_that_backs_off_goes_on_saying_so_while_its_last_attempt_is_
     known = {"attempts": [attempt.model_dump(mode="json", by_alias=True, exclude_none=True)]}
     status = known | {"phase": "BackingOff", "since": since.isoformat(), "reason": "WaitingForCompute"}
     world.job_seen(job_body("a") | {"status": status})
-    world.applications.seen(
-        application(
-            "SUBMITTED", NAME, lease=LEASE, annotations=_record(), deletionTimestamp="2026-11-19T10:30:00Z"
-        )
-    )
+    world.applications.seen(left)
     api, applications, _, _ = made(world=world)
     written: list[StatusChange] = []
 
@@ -458,8 +477,7 @@ async def test_a_job_that_backs_off_goes_on_saying_so_while_its_last_attempt_is_
     statuses: Any = SimpleNamespace(write=write)
     job = world.jobs["uid-a"]
     assert await Leftovers(world, leases, applications, statuses).block(job)
-    assert api.made == [f"pods etl/{NAME}-driver"], "its driver's name is taken"
-    assert {change.reason for change in written} == ({Reason.EARLIER_ATTEMPT} if is_over else set())
+    return api, written
 
 
 def _record() -> dict[str, str]:
