@@ -33,6 +33,7 @@ EXPLAINED: dict[str, dict[str, str]] = {
         "daily/overwrite-self@A/delete@A": REWRITES,
         "daily/checkpoint-v2@A/delete@A": ABORTS,
         "daily/checkpoint-v2@A/vacuum@A": ABORTS,
+        **dict.fromkeys((f"daily/{one}/stream" for one in ("checkpoints", "mapping", "timestamps")), ABORTS),
         "daily/delete@A/deletion-vectors@A": ABORTS,
         "daily/deletion-vectors@A/stream@A": ABORTS,
         "daily/map-columns-and-more/optimize": MAPS,

@@ -22,7 +22,7 @@ def altered_rows() -> Iterator[Row]:
         ("features-off", daily, ((one, "delete") for one in _FEATURES)),
         ("nested", {**daily, **_ON_NESTED}, _NESTED_PAIRS),
         ("daily", daily, (("-and-".join(names), "delete") for names in _TOGETHER)),
-        ("daily", {**daily, **_CLONING}, _BESIDE_STREAMS),
+        ("daily", daily, _BESIDE_OTHERS),
         ("identity", {**daily, **_IDENTITY}, _IDENTITY_PAIRS),
         ("clustered", daily, (("cluster-by", one) for one in _ON_CLUSTERED)),
         ("clustered", daily, [("mapping", "delete")]),
@@ -94,12 +94,9 @@ _ON_NESTED: Named = {
     "delete": ("delete", sql(f"DELETE FROM {T} WHERE p = 'real' AND k = 1")),
 }
 _NESTED_PAIRS = (("mapping", "append"), ("mapping", "delete"), ("vectors", "append"))
-_CLONING: Named = {
-    "shallow-clone": ("clone", sql(f"CREATE OR REPLACE TABLE {T} SHALLOW CLONE delta.`{{source}}`")),
-}
-_BESIDE_STREAMS = (
-    *((one, "stream") for one in ("mapping", "tracking", "timestamps", "checkpoints", "shallow-clone")),
-    *((one, "restore") for one in ("mapping", "timestamps", "shallow-clone")),
+_BESIDE_OTHERS = (
+    *((one, "stream") for one in ("mapping", "tracking", "timestamps", "checkpoints")),
+    *((one, "restore") for one in ("mapping", "timestamps")),
 )
 _OTHER_DAY = date("B")
 _IDENTITY: Named = {
