@@ -50,6 +50,7 @@ _SHARED_NAMESPACES: Schema = {
     "uniqueItems": True,
     "default": [],
 }
+
 _PATTERNS: Schema = {
     "type": "array",
     "items": {"type": "string", "minLength": 1, "maxLength": 256},
@@ -71,6 +72,12 @@ _JOB_PERMISSIONS: Schema = {
             "podSecurity": {"enum": ["restricted", "privileged"], "default": "restricted"},
         }
     ),
+}
+_DRIVER_ACCOUNTS: Schema = {
+    "type": "array",
+    "items": _matching(rf"([*]|{_LABEL}):{_LABEL}(\.{_LABEL})*", longest=317),
+    "uniqueItems": True,
+    "default": [],
 }
 _TABLE_OWNERS: Schema = {
     "type": "array",
@@ -246,7 +253,7 @@ def schema() -> Schema:
                         "annotations": _ANNOTATIONS,
                     }
                 ),
-                "admissionPolicy": _closed({"enabled": _FLAG}),
+                "admissionPolicy": _closed({"enabled": _FLAG, "driverAccounts": _DRIVER_ACCOUNTS}),
                 "operator": _closed(
                     {
                         "replicas": {

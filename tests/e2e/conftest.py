@@ -33,22 +33,25 @@ from integration import evidence
 from integration.objects import NoSuchObjectError, Objects, RefusedRequestError, Server
 from integration.waiting import eventually
 from sluice.api.base import Json
+from sluice.engines.account import driver_rules
 
 Answer = TypeVar("Answer")
 
 REAL_OPERATOR = "SPARK_OPERATOR_BIN"
 CRDS = (ROOT / "crds", ROOT / "devtools" / "localengine" / "crds")
-GRANTS = """
-apiVersion: v1
-kind: ServiceAccount
-metadata: {name: spark}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: spark}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}
-subjects: [{kind: ServiceAccount, name: spark, namespace: default}]
-"""
+_GRANT = "rbac.authorization.k8s.io/v1"
+GRANTS: tuple[Json, ...] = (
+    {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "spark"}},
+    {"apiVersion": _GRANT, "kind": "Role", "metadata": {"name": "spark"}, "rules": driver_rules()},
+    {
+        "apiVersion": _GRANT,
+        "kind": "RoleBinding",
+        "metadata": {"name": "spark"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "spark"},
+        "subjects": [{"kind": "ServiceAccount", "name": "spark", "namespace": "default"}],
+    },
+)
+"""An account with the rights of a driver, and no others."""
 SPARK_USER = 185
 """As whom the Spark image runs."""
 BUSY = (500, 502, 503, 504)
@@ -193,7 +196,8 @@ def _prepared(kubernetes: Kubernetes) -> Kubernetes:
             kubernetes.apply(_loose_crd(*kind.split("/")))
     done = kubernetes.cluster.kubectl("wait", "--for=condition=Established", "--timeout=300s", "crd", "--all")
     assert done.returncode == 0, done.stderr
-    kubernetes.apply(GRANTS)
+    for grant in GRANTS:
+        kubernetes.apply(grant)
     return kubernetes
 
 

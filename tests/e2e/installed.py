@@ -136,7 +136,7 @@ def gated_job(name: str, image: str, spark_conf: dict[str, str], lake: Path) -> 
         "image": image,
         "imagePullPolicy": "Never",
         "mainApplicationFile": "local:///lake/gated.py",
-        "sparkConf": spark_conf,
+        "sparkConf": spark_conf | {"spark.kubernetes.executor.deleteOnTermination": "true"},
         "driver": {"cores": 1, "memory": "1g", "serviceAccount": "spark", "template": _pod("driver")},
         "executor": {"instances": 1, "cores": 1, "memory": "1g", "template": _pod("executor")},
     }

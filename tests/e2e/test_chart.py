@@ -132,6 +132,7 @@ def test_from_install_to_the_first_jobs_as_the_docs_say(
     assert json.loads(doctor)["well"]
     warnings = "--field-selector=involvedObject.name=load-monday,type=Warning"
     assert json.loads(installed.kubectl("get", "events", warnings, "-o", "json"))["items"] == []
+    _no_driver_was_refused(installed)
     with capsys.disabled():
         sys.stdout.write(f"\nfirst job after {first:.0f} s\n")
         sys.stdout.write(installed.cluster.kubectl("get", "pods", "-A").stdout)
@@ -168,6 +169,7 @@ def test_a_stream_pauses_for_a_change_of_its_table_goes_on_from_its_checkpoint_a
     assert [field.name for field in DeltaTable(written).schema().fields] == ["id", "note"]
     log = installed.kubectl("logs", first["driver"]["pod"])
     assert "asked to stop after the batch under way" in log
+    _no_driver_was_refused(installed)
     with capsys.disabled():
         sys.stdout.write("\n".join(["", *shown]))
         sys.stdout.write(installed.kubectl("describe", "deltawritejob", "streams"))
@@ -220,6 +222,12 @@ def test_an_uninstall_is_refused_while_a_driver_lives_and_leaves_nothing_afterwa
     gate.touch()
     assert len(installed.succeeds("survives")["status"]["attempts"]) == 1
     _nothing_holds(installed)
+    executors = "sluice.dev/job=survives,spark-role=executor"
+    eventually(
+        lambda: not installed.objects.every("pod", labelSelector=executors),
+        "the driver deleted its executors",
+    )
+    _no_driver_was_refused(installed)
     installed.types(documented("helm uninstall sluice"))
     left = installed.kubectl(
         "get",
@@ -294,6 +302,17 @@ def _nothing_holds(team: Team) -> None:
         return [one["metadata"]["name"] for one in held]
 
     eventually(lambda: not holding(), "nothing has our finalizer", seconds=GONE_SECONDS, show=team.told)
+
+
+def _no_driver_was_refused(team: Team) -> None:
+    """Spark and the runner go on without most of what they may not do: their logs say so."""
+    drivers = [
+        pod["metadata"]["name"] for pod in team.objects.every("pod", labelSelector="spark-role=driver")
+    ]
+    assert drivers
+    for driver in drivers:
+        log = team.kubectl("logs", driver)
+        assert "forbidden" not in log.lower(), log
 
 
 def _columns(team: Team) -> str:

@@ -167,6 +167,36 @@ priorityClassName: {{ . | quote }}
 - {apiGroups: [""], resources: [events], verbs: [create]}
 {{- end }}
 
+{{/* The rights of a driver in the namespace of its job. */}}
+{{- define "sluice.driverRules" -}}
+- {apiGroups: [""], resources: [pods], verbs: [get, list, watch, create, patch, delete, deletecollection]}
+- {apiGroups: [""], resources: [configmaps], verbs: [get, create, patch, deletecollection]}
+- {apiGroups: [""], resources: [persistentvolumeclaims], verbs: [list, create, deletecollection]}
+- {apiGroups: [""], resources: [services], verbs: [deletecollection]}
+{{- end }}
+
+{{/* The accounts of drivers, as NAMESPACE:NAME, that the chart makes or that admissionPolicy.driverAccounts lists. */}}
+{{- define "sluice.driverAccounts" -}}
+{{- $accounts := .Values.admissionPolicy.driverAccounts }}
+{{- if .Values.jobServiceAccount.create }}
+{{- range .Values.jobServiceAccount.namespaces | default .Values.watchNamespaces }}
+{{- $accounts = append $accounts (printf "%s:%s" . $.Values.jobServiceAccount.name) }}
+{{- end }}
+{{- end }}
+{{- uniq $accounts | toJson }}
+{{- end }}
+
+{{/* The accounts by name that a driver may start executors as, beside its own: those of drivers, and those of runtimes' executorPod. */}}
+{{- define "sluice.executorAccounts" -}}
+{{- $names := list }}
+{{- range include "sluice.driverAccounts" . | fromJsonArray }}{{ $names = append $names (splitList ":" . | last) }}{{ end }}
+{{- range .Values.runtimes }}
+{{- $spec := (.executorPod | default dict).spec | default dict }}
+{{- range compact (list $spec.serviceAccountName $spec.serviceAccount) }}{{ $names = append $names . }}{{ end }}
+{{- end }}
+{{- uniq $names | toJson }}
+{{- end }}
+
 {{/* How many bytes an amount of memory is, of Kubernetes or of Redis. */}}
 {{- define "sluice.bytes" -}}
 {{- $factors := dict "" 1 "n" 1e-9 "u" 1e-6 "m" 1e-3 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "E" 1e18 "kb" 1024 }}

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
 from sluice.engines import RuntimeProfile
-from sluice.engines.account import DRIVER_RESOURCES, DRIVER_VERBS, commands
+from sluice.engines.account import DRIVER_RIGHTS, commands
 from sluice.kube.client import ApiError, Kube, NotFoundError
 from sluice.kube.resources import JOBS, SERVICE_ACCOUNTS, Resource
 from sluice.kube.rights import Ask, Right, Where, may_account
@@ -21,8 +21,8 @@ _S3 = {scheme: key_of_path(f"{scheme}://any/table") for scheme in ("s3", "s3a")}
 _WRITES_CONDITIONALLY = (4, 1)
 """The first Spark whose Hadoop, 3.4.2, does."""
 _DRIVER = tuple(
-    Right(DRIVER_VERBS, Resource("/api/v1", plural), Where.JOBS, "to make executors")
-    for plural in DRIVER_RESOURCES
+    Right(verbs, Resource("/api/v1", plural), Where.JOBS, "to make executors")
+    for plural, verbs in DRIVER_RIGHTS.items()
 )
 
 

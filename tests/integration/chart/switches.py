@@ -34,6 +34,7 @@ EVERYTHING = (
     "runtimes.default.driver.cores=2",
     f"jobServiceAccount.namespaces={{{WATCHED}}}",
     "jobServiceAccount.annotations.role=writer",
+    "admissionPolicy.driverAccounts={team:etl,*:spark}",
     "operator.verbose=true",
     "operator.replicas=3",
     "operator.image.repository=team/sluice-operator",

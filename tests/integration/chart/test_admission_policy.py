@@ -57,6 +57,9 @@ def test_without_them_one_operator_runs_and_more_are_refused(
 
 def test_they_fail_closed_and_ask_the_parameter_of_their_own_installation(helm: Helm) -> None:
     bodies = of_policies(made(helm, "deployment=etl", kubernetes="1.36.0"))
+    [accounts, *_] = [body for body in bodies if body["metadata"]["name"] == "accounts.etl.lake.sluice.dev"]
+    assert accounts["spec"]["failurePolicy"] == "Fail"
+    bodies = [body for body in bodies if body["metadata"]["name"] != "accounts.etl.lake.sluice.dev"]
     of_others = ("owners.etl.lake.sluice.dev", "specs.etl.lake.sluice.dev")
     for name in of_others:
         without = [body for body in bodies if body["metadata"]["name"] == name]
@@ -88,7 +91,7 @@ def test_installations_beside_each_other_share_none_of_them(helm: Helm) -> None:
         for body in of_policies(made(helm, value, kubernetes="1.36.0", namespace=namespace))
         if body["kind"] == KINDS[0]
     ]
-    assert len(set(found)) == len(found) == 18
+    assert len(set(found)) == len(found) == 21
 
 
 def test_one_that_watches_some_namespaces_looks_at_no_others(helm: Helm) -> None:
@@ -96,10 +99,10 @@ def test_one_that_watches_some_namespaces_looks_at_no_others(helm: Helm) -> None
     selectors = [
         body["spec"]["matchConstraints"].get("namespaceSelector")
         for body in bodies
-        if body["kind"] == KINDS[0] and not body["metadata"]["name"].startswith("parameters.")
+        if body["kind"] == KINDS[0] and not body["metadata"]["name"].startswith(("parameters.", "accounts."))
     ]
     names_in = [selector["matchExpressions"][0]["values"] for selector in selectors]
-    assert sorted(names_in) == [*[["team", "other"]] * 2, *[["team", "other", "lake"]] * 3]
+    assert sorted(names_in) == [*[["team", "other"]] * 3, *[["team", "other", "lake"]] * 3]
 
 
 def test_what_keeps_parameters_read_stays_and_the_next_installation_takes_it_over(
@@ -117,9 +120,38 @@ def test_what_keeps_parameters_read_stays_and_the_next_installation_takes_it_ove
     install = ("install", RELEASE, str(CHART), "--set", "crds.install=false,rbac.aggregate=false")
     watched = ("--set", f"watchNamespaces={{{namespace}}},jobServiceAccount.create=false")
     types(*install, *watched)
-    assert len(there()) == 12
+    assert len(there()) == 14
     types("uninstall", RELEASE)
     assert {line.partition("/")[2].partition(".")[0] for line in there()} == {"parameters"}
     types(*install, *watched)
-    assert len(there()) == 12
+    assert len(there()) == 14
     types("uninstall", RELEASE)
+
+
+@pytest.mark.parametrize(
+    ("values", "accounts"),
+    [
+        ((), None),
+        (("watchNamespaces={team}", "jobServiceAccount.create=false"), None),
+        (
+            ("watchNamespaces={team,other}",),
+            "in ['system:serviceaccount:team:spark','system:serviceaccount:other:spark']",
+        ),
+        (("jobServiceAccount.namespaces={team}",), "in ['system:serviceaccount:team:spark']"),
+        (("admissionPolicy.driverAccounts={team:etl}",), "in ['system:serviceaccount:team:etl']"),
+        (("admissionPolicy.driverAccounts={*:etl}",), ".split(':')[3] in ['etl']"),
+    ],
+)
+def test_the_drivers_that_are_judged_are_those_of_the_accounts_that_are_made_and_listed(
+    helm: Helm, values: tuple[str, ...], accounts: str | None
+) -> None:
+    bodies = made(helm, *values, kubernetes="1.36.0")
+    name = f"drivers.{RELEASE}.lake.sluice.dev"
+    found = [body["spec"] for body in of_policies(bodies) if body["metadata"]["name"] == name]
+    if accounts is None:
+        assert found == []
+        return
+    policy, binding = found
+    assert (policy["failurePolicy"], binding["validationActions"]) == ("Fail", ["Deny"])
+    [condition] = policy["matchConditions"]
+    assert accounts in condition["expression"]

@@ -22,7 +22,7 @@ from sluice.api.base import Json
 from sluice.api.engine_kind import EngineKind
 from sluice.controller.config import load
 from sluice.engines import placeholder
-from sluice.engines.account import DRIVER_RESOURCES, DRIVER_VERBS
+from sluice.engines.account import driver_rules
 from sluice.kube.rights import asks, rights_of
 
 
@@ -312,8 +312,7 @@ def test_the_operator_is_told_of_the_engines(helm: Helm, tmp_path: Path) -> None
 
 def test_the_account_of_jobs_has_the_rights_of_a_driver_and_no_others(helm: Helm) -> None:
     bodies = helm.rendered("sluice-system", "watchNamespaces={team}")
-    [rule] = one(bodies, "Role", "spark-driver")["rules"]
-    assert (rule["resources"], rule["verbs"]) == ([*DRIVER_RESOURCES], [*DRIVER_VERBS])
+    assert one(bodies, "Role", "spark-driver")["rules"] == driver_rules()
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ from integration.warm_drivers import submit
 from integration.warm_drivers.server import WarmDrivers
 from jvm_options import java_options
 from sluice.api.base import Json
-from sluice.engines.account import DRIVER_RESOURCES, DRIVER_VERBS
+from sluice.engines.account import driver_rules
 from spark_jars import spark_jars
 
 ROOT = Path(__file__).parents[3]
@@ -218,8 +218,13 @@ def accounts(pipeline: Pipeline) -> None:
 def let_drivers_report(pipeline: Pipeline, account: str, folder: Path) -> None:
     make_account(pipeline, account, folder)
     n = ("-n", pipeline.namespace)
-    role = (f"--verb={','.join(DRIVER_VERBS)}", f"--resource={','.join(DRIVER_RESOURCES)}")
-    assert pipeline.kubectl("create", "role", account, *n, *role).returncode == 0
+    role = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "Role",
+        "metadata": {"name": account},
+        "rules": driver_rules(),
+    }
+    assert pipeline.kubectl("create", *n, "-f", "-", stdin=json.dumps(role)).returncode == 0
     bound = (f"--role={account}", f"--serviceaccount={pipeline.namespace}:{account}")
     assert pipeline.kubectl("create", "rolebinding", account, *n, *bound).returncode == 0
 
