@@ -219,10 +219,11 @@ def test_an_uninstall_is_refused_while_a_driver_lives_and_leaves_nothing_afterwa
     assert refused.returncode != 0
     why = installed.kubectl("logs", f"job/{RELEASE}-may-go")
     assert f"has the finalizer {names.FINALIZER_LEASE}" in why or "have the finalizer" in why
+    executors = "sluice.dev/job=survives,spark-role=executor"
+    assert installed.objects.every("pod", labelSelector=executors)
     gate.touch()
     assert len(installed.succeeds("survives")["status"]["attempts"]) == 1
     _nothing_holds(installed)
-    executors = "sluice.dev/job=survives,spark-role=executor"
     eventually(
         lambda: not installed.objects.every("pod", labelSelector=executors),
         "the driver deleted its executors",

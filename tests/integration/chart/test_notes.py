@@ -1,7 +1,9 @@
 """What `helm install` prints at its end: commands that work."""
 
+import os
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from devenv.project import ROOT
 from integration.chart.helm import Helm
 from integration.conftest import Kubectl
-from sluice.engines.account import commands
+from sluice.engines.account import commands, driver_rules
 
 WITHOUT_ACCOUNT = [(), ("watchNamespaces={team}", "jobServiceAccount.create=false")]
 
@@ -27,6 +29,30 @@ def test_the_account_of_jobs_is_made_with_the_rights_of_a_driver(
     typed = _typed(helm.notes(kubeconfig, "sluice-system", *values))
     for command in commands("NAMESPACE", "spark").split(" && "):
         assert command in typed
+
+
+def test_the_commands_make_the_account_and_its_rights(
+    kubectl: Kubectl, namespace: str, tmp_path: Path
+) -> None:
+    environment = {
+        "HOME": str(tmp_path),
+        "PATH": f"{kubectl.program.parent}{os.pathsep}{os.environ['PATH']}",
+        "KUBECONFIG": str(kubectl.kubeconfig),
+    }
+    shell = ["sh", "-c", commands(namespace, "etl")]
+    done = subprocess.run(shell, env=environment, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert kubectl.json("get", "role", "etl-driver", "-n", namespace)["rules"] == driver_rules()
+    binding = kubectl.json("get", "rolebinding", "etl-driver", "-n", namespace)
+    assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "etl", "namespace": namespace}]
+
+
+def test_drivers_of_accounts_that_the_chart_does_not_make_are_to_be_listed(
+    helm: Helm, kubeconfig: Path
+) -> None:
+    listed = ("*:spark", "admissionPolicy.driverAccounts={*:spark}")
+    assert f'"{listed[0]}"' in helm.notes(kubeconfig, "sluice-system")
+    assert "admissionPolicy.driverAccounts" not in helm.notes(kubeconfig, "sluice-system", listed[1])
 
 
 def test_an_account_that_the_chart_makes_needs_no_commands(helm: Helm, kubeconfig: Path) -> None:
