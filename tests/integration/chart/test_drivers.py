@@ -20,7 +20,8 @@ POLICIES = {
     "ValidatingAdmissionPolicyBinding": f"{REGISTRATION}/validatingadmissionpolicybindings",
 }
 PREFIXES = (f"drivers.{RELEASE}.", f"accounts.{RELEASE}.")
-ACCOUNT, PLAIN = "spark", "less"
+ACCOUNT, PLAIN, LISTED = "spark", "less", "etl"
+"""The chart makes the first; its values name the second for executors, and the last one for drivers of any namespace."""
 LEASE: Json = {names.ANNOTATION_LEASE: "{}", names.ANNOTATION_TOKEN: "1"}
 JOB: Json = {
     "apiVersion": names.API_VERSION,
@@ -28,6 +29,13 @@ JOB: Json = {
     "name": "orders",
     "uid": "5a1bcd3e-0000-4000-8000-000000000001",
 }
+APPLICATION: Json = {
+    "apiVersion": "sparkoperator.k8s.io/v1beta2",
+    "kind": "SparkApplication",
+    "name": "mine",
+    "uid": "5a1bcd3e-0000-4000-8000-000000000002",
+}
+"""As kubeflow's operator writes it into the template of executors."""
 FORBIDDEN = 403
 INVALID = 422
 
@@ -67,6 +75,7 @@ class Drivers:
         values = (
             f"watchNamespaces={{{namespace}}}",
             f"runtimes.default.executorPod.spec.serviceAccountName={PLAIN}",
+            f"admissionPolicy.driverAccounts={{*:{LISTED}}}",
         )
         for body in self.helm.rendered(namespace, NO_DEFINITIONS, *values):
             if body["kind"] in POLICIES and body["metadata"]["name"].startswith(PREFIXES):
@@ -132,6 +141,12 @@ WORK: dict[str, Ask] = {
         "pods/mine-driver", {"metadata": {"annotations": {"spark.exit-exception": "no such table"}}}
     ),
     "makes an executor": create("pods", lambda at: pod("mine-exec-2", "executor", owned(at.mine))),
+    "makes an executor that its application owns, too": create(
+        "pods",
+        lambda at: pod(
+            "mine-exec-2", "executor", {"ownerReferences": [APPLICATION, *owned(at.mine)["ownerReferences"]]}
+        ),
+    ),
     "makes an executor by a part of its name": create(
         "pods", lambda at: pod("", "executor", owned(at.mine, generateName="mine-exec-"))
     ),
@@ -154,7 +169,7 @@ WORK: dict[str, Ask] = {
 }
 
 NOT_ITS_OWN = "does not belong to the driver mine-driver"
-ONE_OWNER = "must have one owner, the pod mine-driver"
+ONE_OWNER = "must belong to the pod mine-driver"
 OWN_POD = "of its own pod a driver writes only the annotations"
 OF_SLUICE = "say which leases an object holds"
 NO_EXECUTOR = "a driver makes no pods but executors"
@@ -221,13 +236,26 @@ ATTACKS: dict[str, tuple[Ask, str]] = {
         ),
         ONE_OWNER,
     ),
+    "makes an executor that a job owns": (
+        create(
+            "pods",
+            lambda at: pod(
+                "mine-exec-2", "executor", {"ownerReferences": [JOB, *owned(at.mine)["ownerReferences"]]}
+            ),
+        ),
+        ONE_OWNER,
+    ),
+    "makes an executor of its application alone": (
+        create("pods", lambda _: pod("mine-exec-2", "executor", {"ownerReferences": [APPLICATION]})),
+        ONE_OWNER,
+    ),
     "makes an executor that is the operator": (
         create("pods", lambda at: pod("mine-exec-2", "executor", owned(at.mine), RELEASE)),
         f"account {RELEASE}",
     ),
     "makes an executor of another account": (
         create("pods", lambda at: pod("mine-exec-2", "executor", owned(at.mine), "default")),
-        "may not run as the account default, but as spark or less",
+        "may not run as the account default, but as etl or less or spark",
     ),
     "makes an executor that holds a lease": (
         create("pods", lambda at: pod("mine-exec-2", "executor", owned(at.mine, annotations=LEASE))),
@@ -316,10 +344,12 @@ def without_policy(helm: Helm, kubeconfig: Any) -> Iterator[tuple[Drivers, dict[
     objects = Objects(Server.of(kubeconfig), f"drivers-{RELEASE}")
     objects.create_namespace()
     server, namespace = objects.server, objects.namespace
-    for account in (ACCOUNT, PLAIN, RELEASE):
+    for account in (ACCOUNT, PLAIN, LISTED, RELEASE):
         objects.create("serviceaccount", {"metadata": {"name": account}})
     for body in helm.rendered(namespace, NO_DEFINITIONS, f"watchNamespaces={{{namespace}}}"):
         if body["metadata"]["name"] == f"{ACCOUNT}-driver":
+            for subject in body.get("subjects", [])[:1]:
+                body["subjects"].append(subject | {"name": LISTED})
             server.ask("POST", f"{RBAC}/namespaces/{namespace}/{body['kind'].lower()}s", body)
     marked: Json = {"finalizers": [names.FINALIZER_LEASE], "annotations": LEASE}
     mine, theirs = (
@@ -394,6 +424,14 @@ def test_an_executor_and_a_token_of_no_pod_write_nothing(drivers: Drivers) -> No
             assert "is not bound to the pod of one, whose name ends in -driver" in refusal(
                 drivers, ask, token
             )
+
+
+def test_an_account_that_is_listed_is_judged_and_one_that_is_not_is_not(
+    drivers: Drivers,
+) -> None:
+    deletes = delete("pods/theirs-exec-1")
+    assert "not bound to the pod" in refusal(drivers, deletes, drivers.token_of(None, LISTED))
+    assert "cannot delete" in refusal(drivers, deletes, drivers.token_of(None, PLAIN))
 
 
 def test_a_driver_replaces_its_own_report_and_no_other_of_that_name(
