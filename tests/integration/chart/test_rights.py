@@ -103,6 +103,13 @@ def test_drivers_and_operators_may_do_elsewhere_what_the_table_says_and_no_more(
     assert found == rows, _shown(headers, found)
 
 
+def test_an_editor_may_act_as_any_account_of_the_namespace_and_nobody_below_may(cluster: Cluster) -> None:
+    for verb, what in (("impersonate", "`serviceaccounts`"), ("create", "`serviceaccounts/token`")):
+        asked = {**attributes(what), "namespace": cluster.jobs}
+        may = {role for role, who in cluster.roles.items() if cluster.may(who, verb, asked)}
+        assert may == {"edit", "admin"}, verb
+
+
 def test_the_tables_speak_of_every_kind_that_the_charts_roles_name(helm: Helm) -> None:
     spoken = {
         (a["group"], a["resource"], a.get("subresource", ""))
