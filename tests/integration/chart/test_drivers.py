@@ -434,14 +434,32 @@ def test_an_account_that_is_listed_is_judged_and_one_that_is_not_is_not(
     assert "cannot delete" in refusal(drivers, deletes, drivers.token_of(None, PLAIN))
 
 
-def test_a_driver_replaces_its_own_report_and_no_other_of_that_name(
-    drivers: Drivers,
-) -> None:
+def test_a_driver_replaces_its_own_report_and_no_other_of_that_name(drivers: Drivers) -> None:
+    objects = drivers.objects
+    specs: dict[str, Json] = {
+        names.POLICY_KIND: {"table": {"path": "/lake/made"}},
+        names.JOB_KIND: {"sql": "DELETE FROM delta.`/lake/made`"},
+    }
+    owners = [
+        _owner(
+            objects.create(
+                kind.lower(),
+                {"apiVersion": names.API_VERSION, "kind": kind, "metadata": {"name": "orders"}, "spec": spec},
+            )
+        )
+        for kind, spec in specs.items()
+    ]
     replaces = patch("configmaps/mine-report", {"data": {"report.json": "{}"}})
-    drivers.objects.create("configmap", thing("mine-report", {}))
+    objects.create("configmap", thing("mine-report", {}))
     assert NOT_ITS_OWN in refusal(drivers, replaces, drivers.token)
-    drivers.objects.patch("configmap", "mine-report", {"metadata": {"ownerReferences": [JOB]}})
-    assert refusal(drivers, replaces, drivers.token) == ""
+    for owner in owners:
+        objects.patch("configmap", "mine-report", {"metadata": {"ownerReferences": [owner]}})
+        told = refusal(drivers, replaces, drivers.token)
+        assert (told == "") == (owner["kind"] == names.JOB_KIND), told
+
+
+def _owner(body: Json) -> Json:
+    return {"apiVersion": names.API_VERSION, "kind": body["kind"], **_identity(body)}
 
 
 @pytest.mark.parametrize("attempt", BEYOND_ITS_ROLE)
