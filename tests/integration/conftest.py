@@ -1,6 +1,7 @@
 """The local stack as fixtures: one for the whole run, and for each test a Kubernetes namespace of its own."""
 
 import json
+import os
 import subprocess
 import uuid
 from collections.abc import Generator, Iterator
@@ -37,6 +38,17 @@ class Kubectl:
             text=True,
             check=False,
             timeout=120,
+        )
+
+    def typed(self, line: str, home: Path) -> subprocess.CompletedProcess[str]:
+        """Runs a line of a shell, as people type it; it may write below `home`."""
+        environment = {
+            "HOME": str(home),
+            "KUBECONFIG": str(self.kubeconfig),
+            "PATH": f"{self.program.parent}{os.pathsep}{os.environ['PATH']}",
+        }
+        return subprocess.run(
+            ["sh", "-c", line], env=environment, capture_output=True, text=True, check=False, timeout=120
         )
 
     def json(self, *arguments: str) -> dict[str, object]:

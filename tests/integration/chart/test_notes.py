@@ -1,9 +1,7 @@
 """What `helm install` prints at its end: commands that work."""
 
-import os
 import re
 import shlex
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -34,13 +32,7 @@ def test_the_account_of_jobs_is_made_with_the_rights_of_a_driver(
 def test_the_commands_make_the_account_and_its_rights(
     kubectl: Kubectl, namespace: str, tmp_path: Path
 ) -> None:
-    environment = {
-        "HOME": str(tmp_path),
-        "PATH": f"{kubectl.program.parent}{os.pathsep}{os.environ['PATH']}",
-        "KUBECONFIG": str(kubectl.kubeconfig),
-    }
-    shell = ["sh", "-c", commands(namespace, "etl")]
-    done = subprocess.run(shell, env=environment, capture_output=True, text=True, check=False, timeout=120)
+    done = kubectl.typed(commands(namespace, "etl"), tmp_path)
     assert done.returncode == 0, done.stderr
     assert kubectl.json("get", "role", "etl-driver", "-n", namespace)["rules"] == driver_rules()
     binding = kubectl.json("get", "rolebinding", "etl-driver", "-n", namespace)

@@ -94,7 +94,7 @@ def test_what_somebody_wrote_into_a_lease_or_a_job_is_shown_and_ends_no_command(
 
 
 def test_an_installation_is_examined_and_what_is_advised_mends_it(
-    cluster: Played, operators: StartOperator, kubeconfig: Path, kubectl: Kubectl
+    cluster: Played, operators: StartOperator, kubeconfig: Path, kubectl: Kubectl, tmp_path: Path
 ) -> None:
     config = _config(cluster)
     _install_config(cluster, config)
@@ -108,9 +108,8 @@ def test_an_installation_is_examined_and_what_is_advised_mends_it(
         assert code == 1
         [missing] = found["fail"]
         assert (missing["check"], missing["subject"]) == ("service account", f"{cluster.namespace}:spark")
-        for command in missing["cure"].split(" && "):
-            done = kubectl(*command.split()[1:])
-            assert done.returncode == 0, done.stderr
+        done = kubectl.typed(missing["cure"], tmp_path)
+        assert done.returncode == 0, done.stderr
         code, found = _examined(kubeconfig, cluster, *asked)
         assert (code, found.get("fail", [])) == (0, [])
         warned = {(one["check"], one["subject"]) for one in found["warn"]}
