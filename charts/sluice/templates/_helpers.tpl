@@ -177,7 +177,7 @@ priorityClassName: {{ . | quote }}
 
 {{/* The accounts of drivers, as NAMESPACE:NAME, that the chart makes or that admissionPolicy.driverAccounts lists. */}}
 {{- define "sluice.driverAccounts" -}}
-{{- $accounts := .Values.admissionPolicy.driverAccounts }}
+{{- $accounts := .Values.admissionPolicy.driverAccounts | default list }}
 {{- if .Values.jobServiceAccount.create }}
 {{- range .Values.jobServiceAccount.namespaces | default .Values.watchNamespaces }}
 {{- $accounts = append $accounts (printf "%s:%s" . $.Values.jobServiceAccount.name) }}
