@@ -96,6 +96,7 @@ def configuration(image: Image, spark_conf: dict[str, str], volumes: Callable[[s
         "watchNamespaces": ["default"],
         "redisUrl": REDIS_URL,
         "httpAddress": "off",
+        "jobPermissions": [{"volumes": ["hostPath", "configMap", "emptyDir"]}],
         "runtimes": {
             "default": profile,
             "no-image": profile | {"image": "sluice.test/nowhere:1", "imagePullPolicy": "Never"},
