@@ -76,6 +76,7 @@ def test_a_stream_pauses_for_a_change_of_metadata_and_goes_on_after_it(
     assert f"{shared.namespace}/sets" in status["message"]
     assert 900 <= seconds_between(status["attempts"][0]["endedAt"], status["pause"]["until"]) < 910
     assert [one["outcome"] for one in status["attempts"]] == ["Paused"]
+    shared.reaches("sets", "Running")
     change.succeeds(f"file:{table}", 3)
     again = grants(shared, "yields", 2)
     assert "pause" not in shared.status("yields")
