@@ -12,6 +12,7 @@ class SwallowingProxy:
         self._server = host, port
         self._open: dict[asyncio.Task[None], asyncio.Event] = {}
         """Connections, and whether they swallow."""
+        self._writers: list[asyncio.StreamWriter] = []
 
     def swallow(self) -> int:
         """All that comes on today's connections is acknowledged and lost; new connections work. Gives their number."""
@@ -21,6 +22,7 @@ class SwallowingProxy:
 
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         swallows = asyncio.Event()
+        self._writers.append(writer)
         task = asyncio.create_task(self._carry((reader, writer), swallows))
         self._open[task] = swallows
         task.add_done_callback(self._open.pop)
@@ -30,9 +32,13 @@ class SwallowingProxy:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        for writer in self._writers:
+            writer.transport.abort()  # what nobody reads would keep it open
+        await asyncio.gather(*(writer.wait_closed() for writer in self._writers), return_exceptions=True)
 
     async def _carry(self, client: Way, swallows: asyncio.Event) -> None:
         server = await asyncio.open_connection(*self._server)
+        self._writers.append(server[1])
         try:
             await asyncio.gather(
                 _one_way(client[0], server[1], swallows), _one_way(server[0], client[1], swallows)
