@@ -26,6 +26,7 @@ class RedisWire:
         self._kill = kill
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._writers: list[asyncio.StreamWriter] = []
         self.late: list[bytes] = []
         """Requests that land once somebody else leads."""
         self.on_rebuilt: Callable[[], None] = lambda: None
@@ -44,13 +45,18 @@ class RedisWire:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        for writer in self._writers:
+            writer.transport.abort()  # one that was given up while it was made is closed by nobody else
+        await asyncio.gather(*(writer.wait_closed() for writer in self._writers), return_exceptions=True)
 
     async def _carry(self, client: asyncio.StreamReader, to_client: asyncio.StreamWriter) -> None:
+        self._writers.append(to_client)
         try:
             server, to_server = await asyncio.open_connection("127.0.0.1", self._server_port)
         except OSError:
             to_client.close()
             return
+        self._writers.append(to_server)
         task = asyncio.ensure_future(_Connection(self, client, to_client, server, to_server).pump())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -64,6 +70,7 @@ class RedisWire:
     async def land(self, request: bytes) -> None:
         """Carries it out on a connection of its own, whose answer nobody sees."""
         server, to_server = await asyncio.open_connection("127.0.0.1", self._server_port)
+        self._writers.append(to_server)
         to_server.write(request)
         with suppress(OSError):
             await answer_of(server)
