@@ -60,7 +60,7 @@ def test_they_fail_closed_and_ask_the_parameter_of_their_own_installation(helm: 
     [accounts, *_] = [body for body in bodies if body["metadata"]["name"] == "accounts.etl.lake.sluice.dev"]
     assert accounts["spec"]["failurePolicy"] == "Fail"
     bodies = [body for body in bodies if body["metadata"]["name"] != "accounts.etl.lake.sluice.dev"]
-    of_others = ("owners.etl.lake.sluice.dev", "specs.etl.lake.sluice.dev")
+    of_others = tuple(f"{kind}.etl.lake.sluice.dev" for kind in ("evidence", "owners", "specs"))
     for name in of_others:
         without = [body for body in bodies if body["metadata"]["name"] == name]
         assert [body["kind"] for body in without] == [*KINDS]
@@ -91,7 +91,7 @@ def test_installations_beside_each_other_share_none_of_them(helm: Helm) -> None:
         for body in of_policies(made(helm, value, kubernetes="1.36.0", namespace=namespace))
         if body["kind"] == KINDS[0]
     ]
-    assert len(set(found)) == len(found) == 21
+    assert len(set(found)) == len(found) == 24
 
 
 def test_one_that_watches_some_namespaces_looks_at_no_others(helm: Helm) -> None:
@@ -102,7 +102,7 @@ def test_one_that_watches_some_namespaces_looks_at_no_others(helm: Helm) -> None
         if body["kind"] == KINDS[0] and not body["metadata"]["name"].startswith(("parameters.", "accounts."))
     ]
     names_in = [selector["matchExpressions"][0]["values"] for selector in selectors]
-    assert sorted(names_in) == [*[["team", "other"]] * 3, *[["team", "other", "lake"]] * 3]
+    assert sorted(names_in) == [*[["team", "other"]] * 4, *[["team", "other", "lake"]] * 3]
 
 
 def test_what_keeps_parameters_read_stays_and_the_next_installation_takes_it_over(
@@ -120,11 +120,11 @@ def test_what_keeps_parameters_read_stays_and_the_next_installation_takes_it_ove
     install = ("install", RELEASE, str(CHART), "--set", "crds.install=false,rbac.aggregate=false")
     watched = ("--set", f"watchNamespaces={{{namespace}}},jobServiceAccount.create=false")
     types(*install, *watched)
-    assert len(there()) == 14
+    assert len(there()) == 16
     types("uninstall", RELEASE)
     assert {line.partition("/")[2].partition(".")[0] for line in there()} == {"parameters"}
     types(*install, *watched)
-    assert len(there()) == 14
+    assert len(there()) == 16
     types("uninstall", RELEASE)
 
 
