@@ -28,7 +28,7 @@ from sluice.lifecycle.statuses import ReadStatus, Statuses
 from sluice.lifecycle.strayed import Strayed
 from sluice.lifecycle.work import Work, Works
 from sluice.tables import Names, TableFacts, TableKey
-from sluice.templates import Permissions
+from sluice.templates import Permissions, asks_of
 
 _BY_SPEC = (
     "spec",
@@ -39,6 +39,7 @@ _BY_SPEC = (
     "_unrepeatable_text",
     "_weight",
     "_long_work",
+    "_why_not_permitted",
 )
 _STRAYED = "a run of this very spec has touched more than was understood of it"
 _LONGEST_BACK_OFF = timedelta(seconds=1.5 * LONGEST_PAUSE)
@@ -373,8 +374,12 @@ class JobView:
         return self._work.profile
 
     def why_not_permitted(self, permissions: Permissions) -> str | None:
-        """Says what it asks of its pods that jobs of its namespace may not have."""
-        return self._work.why_not_permitted(permissions, self.namespace)
+        """Says what it asks of its pods that jobs of its namespace may not have. It is judged once: a configuration lasts as long
+        as its process."""
+        if "_why_not_permitted" not in self.__dict__:
+            self.__dict__["_why_not_permitted"] = permissions.why_not(self.namespace, asks_of(self.spec))
+        why: str | None = self.__dict__["_why_not_permitted"]
+        return why
 
     @property
     def footprint_from_spec(self) -> JobFootprint:

@@ -19,7 +19,7 @@ from sluice.footprint import JobFootprint, NotUnderstoodError, Texts, footprint_
 from sluice.footprint.run_keys import unrepeatable
 from sluice.lifecycle.spec_hashes import SpecHashes
 from sluice.tables import Names, TableFacts, TableKey
-from sluice.templates import Permissions, asks_of, problems_in
+from sluice.templates import problems_in
 
 _T = TypeVar("_T")
 
@@ -47,7 +47,6 @@ class Work:
         self._namespace = namespace
         self.profiles = profiles
         self._bound: list[_Bound] = []
-        self._permitted: tuple[Permissions, dict[str, str | None]] | None = None
 
     @property
     def spec(self) -> DeltaWriteJobSpec:
@@ -56,15 +55,6 @@ class Work:
     @property
     def profile(self) -> RuntimeProfile:
         return _told(self._profile)
-
-    def why_not_permitted(self, permissions: Permissions, namespace: str) -> str | None:
-        """Says what it asks of its pods that jobs of the namespace may not have."""
-        if self._permitted is None or self._permitted[0] is not permissions:
-            self._permitted = permissions, {}
-        known = self._permitted[1]
-        if namespace not in known:
-            known[namespace] = permissions.why_not(namespace, asks_of(self.spec))
-        return known[namespace]
 
     @property
     def footprint_from_spec(self) -> JobFootprint:
