@@ -318,16 +318,13 @@ def _lost_at_its_end(
     told of the driver's container."""
     if evidence.namespace_ends:
         return None
-    is_gone_or_going = evidence.pod is None or evidence.pod_is_going
-    if evidence.seen.stage is Stage.LOST and is_gone_or_going:
-        change = _lost(job, attempt, evidence, now)
-        return LookForDriver(replace(change, message=f"{change.message}{why}"))
-    late = late_after(evidence)
-    if late is None:
+    is_lost = evidence.seen.stage is Stage.LOST and (evidence.pod is None or evidence.pod_is_going)
+    since = now if is_lost else late_after(evidence)
+    if since is None:
         return None
-    change = _lost(job, attempt, evidence, now, how=NOT_TOLD)
+    change = _lost(job, attempt, evidence, now, how=None if is_lost else NOT_TOLD)
     change = replace(change, message=f"{change.message}{why}")
-    return LookForDriver(change) if late <= now else Tell(change, (late - now).total_seconds())
+    return LookForDriver(change) if since <= now else Tell(change, (since - now).total_seconds())
 
 
 def _starting(

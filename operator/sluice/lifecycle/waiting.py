@@ -50,9 +50,8 @@ def _whom(decision: Decision) -> str:
     kind, and both jobs may have one of that kind."""
     first = decision.blocked_by[0]
     table, why = first.conflict.table, first.conflict.verdict.reason
-    perhaps = _one_by_its_id(decision.waiter.footprint, first) or _perhaps_one(
-        decision.waiter.footprint, first
-    )
+    waiting = decision.waiter.footprint
+    perhaps = _one_by_its_id(waiting, first) or _perhaps_one(waiting, first)
     if perhaps is not None:
         state = "is ahead of it in the queue"
         if first.holds:
@@ -94,7 +93,7 @@ def _perhaps_one(waiting: JobFootprint, first: Blocking) -> str | None:
         found = [(table, one) for one in theirs if table.may_equal(one)]
     else:
         found = [(own, table) for own in mine if table in theirs and table.may_equal(own)]
-    if not found or any(_share_a_log(waiting, other, *pair) for pair in found):
+    if not found:
         return None
     own, one = found[0]
     does = _does(other, one)
@@ -107,12 +106,6 @@ def _perhaps_one(waiting: JobFootprint, first: Blocking) -> str | None:
 
 def _touched(job: JobFootprint) -> tuple[TableKey, ...]:
     return tuple(dict.fromkeys((*job.keys, *job.streamed, *job.reads.tables)))
-
-
-def _share_a_log(waiting: JobFootprint, other: JobFootprint, own: TableKey, one: TableKey) -> bool:
-    """Whether both keys led to one log when it was read."""
-    ids = ({f.table_id for f in job.tables if f.table == key} for job, key in ((waiting, own), (other, one)))
-    return bool(set.intersection(*ids) - {None})
 
 
 def _others(decision: Decision) -> str:
