@@ -33,7 +33,7 @@ from integration import evidence
 from integration.objects import NoSuchObjectError, Objects, RefusedRequestError, Server
 from integration.waiting import eventually
 from sluice.api.base import Json
-from sluice.engines.account import driver_rules
+from sluice.engines.account import driver_role
 
 Answer = TypeVar("Answer")
 
@@ -42,7 +42,7 @@ CRDS = (ROOT / "crds", ROOT / "devtools" / "localengine" / "crds")
 _GRANT = "rbac.authorization.k8s.io/v1"
 GRANTS: tuple[Json, ...] = (
     {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "spark"}},
-    {"apiVersion": _GRANT, "kind": "Role", "metadata": {"name": "spark"}, "rules": driver_rules()},
+    driver_role("spark"),
     {
         "apiVersion": _GRANT,
         "kind": "RoleBinding",

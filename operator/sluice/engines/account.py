@@ -4,6 +4,8 @@ import json
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from sluice.api.base import Json
+
 DRIVER_RIGHTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "pods": ("get", "list", "watch", "create", "patch", "delete", "deletecollection"),
@@ -24,18 +26,21 @@ def driver_rules() -> list[dict[str, list[str]]]:
     ]
 
 
+def driver_role(name: str) -> Json:
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "Role",
+        "metadata": {"name": name},
+        "rules": driver_rules(),
+    }
+
+
 def commands(namespace: str, account: str) -> str:
     """The commands that make the account with these rights. `kubectl create role` gives all resources of a Role the same verbs."""
     role = f"{account}-driver"
-    manifest = {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "Role",
-        "metadata": {"name": role},
-        "rules": driver_rules(),
-    }
     return (
         f"kubectl create serviceaccount {account} -n {namespace} && "
-        f"echo '{json.dumps(manifest, separators=(',', ':'))}' | kubectl apply -n {namespace} -f - && "
+        f"echo '{json.dumps(driver_role(role), separators=(',', ':'))}' | kubectl apply -n {namespace} -f - && "
         f"kubectl create rolebinding {role} -n {namespace} --role={role} --serviceaccount={namespace}:{account}"
     )
 

@@ -33,7 +33,7 @@ from integration.warm_drivers import submit
 from integration.warm_drivers.server import WarmDrivers
 from jvm_options import java_options
 from sluice.api.base import Json
-from sluice.engines.account import driver_rules
+from sluice.engines.account import driver_role
 from spark_jars import spark_jars
 
 ROOT = Path(__file__).parents[3]
@@ -218,13 +218,8 @@ def accounts(pipeline: Pipeline) -> None:
 def let_drivers_report(pipeline: Pipeline, account: str, folder: Path) -> None:
     make_account(pipeline, account, folder)
     n = ("-n", pipeline.namespace)
-    role = {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "Role",
-        "metadata": {"name": account},
-        "rules": driver_rules(),
-    }
-    assert pipeline.kubectl("create", *n, "-f", "-", stdin=json.dumps(role)).returncode == 0
+    role = json.dumps(driver_role(account))
+    assert pipeline.kubectl("create", *n, "-f", "-", stdin=role).returncode == 0
     bound = (f"--role={account}", f"--serviceaccount={pipeline.namespace}:{account}")
     assert pipeline.kubectl("create", "rolebinding", account, *n, *bound).returncode == 0
 
