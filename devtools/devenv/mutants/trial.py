@@ -115,9 +115,9 @@ class Trial:
 def _judged(mutant: Mutant, tested: Tested) -> Result:
     said = records.failures(tested.written)
     failed = said.keys() - records.uncollected(tested.written)
-    broken = [_BROKEN.search(said[test]) for test in failed]
-    if broken and all(broken):
-        return Result(mutant, STALE, f"its text does not run: {broken[0][1] if broken[0] else ''}")
+    broken = [found[1] for test in failed if (found := _BROKEN.search(said[test]))]
+    if broken and len(broken) == len(failed):
+        return Result(mutant, STALE, f"its text does not run: {broken[0]}")
     if failed:
         return Result(mutant, FOUND)
     if not records.passed(tested.written):

@@ -75,22 +75,23 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_cmdline_main(config: pytest.Config) -> Generator[None, int, int]:
     """Wraps all that pytest does, its own tidying up included. Of a worker that fails in that its leader hears nothing."""
-    recorder = _recorder(config)
     try:
         code = yield
     except Exception as error:
-        if hasattr(config, "workerinput") and os.environ.get(RECORDS_FILE):
-            Recorder(Path(os.environ[RECORDS_FILE])).pytest_testnodedown(f"{type(error).__name__}: {error}")
+        own = _recorder(config, of_worker=True)
+        if own is not None:
+            own.pytest_testnodedown(f"{type(error).__name__}: {error}")
         raise
+    recorder = _recorder(config)
     if recorder is not None:
         recorder.ended(code)
     return code
 
 
-def _recorder(config: pytest.Config) -> Recorder | None:
-    """The recorder: of several workers only their leader writes, which hears of every result."""
+def _recorder(config: pytest.Config, *, of_worker: bool = False) -> Recorder | None:
+    """The recorder of the leader, which hears of every result, or of one of its workers; None in a process of the other kind."""
     file = os.environ.get(RECORDS_FILE)
-    return Recorder(Path(file)) if file and not hasattr(config, "workerinput") else None
+    return Recorder(Path(file)) if file and hasattr(config, "workerinput") is of_worker else None
 
 
 @pytest.hookimpl(trylast=True)

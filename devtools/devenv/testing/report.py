@@ -11,6 +11,8 @@ from devenv.progress import say
 OVER_BUDGET = 2.0
 """What the loop that measures a machine can't tell makes up as much again: lanes side by side take each other's caches."""
 FLAKY_ALLOWED = 2
+TOGETHER = "all"
+"""The line of all sections."""
 MOST_LINES, LONGEST_LINE = 12, 200
 """Of what a flaky test said: the lines that pytest marks as its error."""
 SECTIONS_THAT_TELL = 4
@@ -38,12 +40,6 @@ class Report:
     """What its tests counted: faults, sequences, shapes."""
     told: Path | None = None
     """Where what the failed tests said can be read."""
-
-    @property
-    def share_of_budget(self) -> float | None:
-        if self.budget_minutes is None or not self.ran:
-            return None
-        return self.cpu_seconds / 60 / self.budget_minutes
 
     def result(self) -> str:
         if self.failures:
@@ -78,28 +74,34 @@ def over_budget(reports: Sequence[Report]) -> dict[str, str]:
     A machine can be slower in its caches than the measuring loop sees. Then all sections cost more, so each is held
     against the others as well. What all of them cost together is held against the loop's measure alone.
     """
-    held = {report.name: report for report in reports if report.share_of_budget is not None}
-    said: dict[str, str] = {}
-    for name, report in held.items():
-        others = [one.share_of_budget or 0.0 for one in held.values() if one is not report]
+    held = [
+        (report, report.budget_minutes)
+        for report in reports
+        if report.ran and report.budget_minutes is not None
+    ]
+    shares = {report.name: report.cpu_seconds / 60 / budget for report, budget in held}
+    said = {}
+    for report, budget in held:
+        others = [share for name, share in shares.items() if name != report.name]
         pace = statistics.median(others) if len(others) >= SECTIONS_THAT_TELL else 1.0
-        said |= _over(name, report.cpu_seconds, report.budget_minutes or 0.0, max(report.slowness, pace))
+        said[report.name] = _over(report.cpu_seconds, budget, max(report.slowness, pace))
     if len(held) > SECTIONS_THAT_TELL:
-        budget = sum(report.budget_minutes or 0.0 for report in held.values())
-        slowness = statistics.fmean(report.slowness for report in held.values())
-        said |= _over("all", sum(report.cpu_seconds for report in held.values()), budget, slowness)
-    return said
+        slowness = statistics.fmean(report.slowness for report, _ in held)
+        said[TOGETHER] = _over(
+            sum(report.cpu_seconds for report, _ in held), sum(budget for _, budget in held), slowness
+        )
+    return {name: why for name, why in said.items() if why is not None}
 
 
-def _over(name: str, cpu_seconds: float, budget: float, slowness: float) -> dict[str, str]:
+def _over(cpu_seconds: float, budget: float, slowness: float) -> str | None:
     allowed = budget * OVER_BUDGET * slowness
     if cpu_seconds / 60 <= allowed:
-        return {}
-    return {
-        name: f"took {cpu_seconds / 60:.2f} CPU minutes, more than {allowed:.2f}: its budget is {budget:g}, and this machine "
+        return None
+    return (
+        f"took {cpu_seconds / 60:.2f} CPU minutes, more than {allowed:.2f}: its budget is {budget:g}, and this machine "
         f"computes {slowness:.2f} times as long as the usual one. Make its tests cheaper, or raise the budget in "
         f"devtools/devenv/testing/sections.py and say why"
-    }
+    )
 
 
 def counted(counts: Mapping[str, int]) -> str:
@@ -112,7 +114,8 @@ def summarise(
     """Prints the summary; the exit code is 1 when anything failed, was over budget, was flaky too often, or when nothing ran."""
     over = over_budget(reports)
     for report in reports:
-        report.failures += [over.pop(report.name)] if report.name in over else []
+        if report.name in over:
+            report.failures.append(over[report.name])
     say("\n### summary")
     say(f"  {'section':<12} {'result':<9} {'minutes':>8} {'CPU min':>8} {'budget':>8}")
     say(f"  {'set-up':<12} {'':<9} {set_up_seconds / 60:8.2f}")
@@ -120,9 +123,9 @@ def summarise(
         for line in report.lines():
             say(line)
     cpu_minutes = sum(report.cpu_seconds for report in reports) / 60
-    say(f"  {'all':<12} {'':<9} {(set_up_seconds + seconds) / 60:8.2f} {cpu_minutes:8.2f}")
-    for together in over.values():
-        say(f"      failed: {together}")
+    say(f"  {TOGETHER:<12} {'':<9} {(set_up_seconds + seconds) / 60:8.2f} {cpu_minutes:8.2f}")
+    if TOGETHER in over:
+        say(f"      failed: {over[TOGETHER]}")
     say(f"  output, results and evidence: {kept}")
     passed, skipped = sum(report.passed for report in reports), sum(report.skipped for report in reports)
     failed = sum(len(report.failures) for report in reports)

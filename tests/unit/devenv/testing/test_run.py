@@ -120,13 +120,18 @@ def test_a_worker_that_is_killed_fails_the_test_that_it_ran(
     assert report.passed == 1
 
 
+def run_of_a_worker_that_at_its_end(run_sections: RunSections, tmp_path: Path, does: str) -> Report:
+    conftest = f"import os\ndef pytest_sessionfinish(session):\n    if hasattr(session.config, 'workerinput'): {does}"
+    (tmp_path / "conftest.py").write_text(conftest)
+    section = section_of("ends", tmp_path, "def test_it(): pass")
+    (report,) = run_sections(section, options=("-p", "xdist", "--numprocesses=1"))
+    return report
+
+
 def test_a_worker_that_fails_behind_its_last_test_fails_the_section(
     run_sections: RunSections, tmp_path: Path
 ) -> None:
-    conftest = "def pytest_sessionfinish(session):\n    if hasattr(session.config, 'workerinput'): raise OSError('no room')"
-    (tmp_path / "conftest.py").write_text(conftest)
-    section = section_of("fails", tmp_path, "def test_it(): pass")
-    (report,) = run_sections(section, options=("-p", "xdist", "--numprocesses=1"))
+    report = run_of_a_worker_that_at_its_end(run_sections, tmp_path, "raise OSError('no room')")
     assert report.passed == 1
     assert [one.partition(")")[0] for one in report.failures] == ["a worker of pytest died (OSError: no room"]
 
@@ -134,10 +139,7 @@ def test_a_worker_that_fails_behind_its_last_test_fails_the_section(
 def test_a_worker_that_dies_behind_its_last_test_fails_the_section(
     run_sections: RunSections, tmp_path: Path
 ) -> None:
-    conftest = "import os\ndef pytest_sessionfinish(session):\n    if hasattr(session.config, 'workerinput'): os._exit(9)"
-    (tmp_path / "conftest.py").write_text(conftest)
-    section = section_of("dies", tmp_path, "def test_it(): pass")
-    (report,) = run_sections(section, options=("-p", "xdist", "--numprocesses=1"))
+    report = run_of_a_worker_that_at_its_end(run_sections, tmp_path, "os._exit(9)")
     assert report.passed == 1
     assert report.failures[0].startswith("a worker of pytest died (")
 
