@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
+from integration.streams import abort
+
 Way = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
@@ -32,9 +34,7 @@ class SwallowingProxy:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        for writer in self._writers:
-            writer.transport.abort()  # what nobody reads would keep it open
-        await asyncio.gather(*(writer.wait_closed() for writer in self._writers), return_exceptions=True)
+        await abort(self._writers)
 
     async def _carry(self, client: Way, swallows: asyncio.Event) -> None:
         server = await asyncio.open_connection(*self._server)

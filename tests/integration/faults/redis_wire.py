@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from integration.faults.plan import Plan, What
 from integration.faults.points import redis_point
+from integration.streams import abort
 
 LATE_SECONDS = 0.7
 SLOW_SECONDS = 1.5
@@ -45,9 +46,7 @@ class RedisWire:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        for writer in self._writers:
-            writer.transport.abort()  # one that was given up while it was made is closed by nobody else
-        await asyncio.gather(*(writer.wait_closed() for writer in self._writers), return_exceptions=True)
+        await abort(self._writers)
 
     async def _carry(self, client: asyncio.StreamReader, to_client: asyncio.StreamWriter) -> None:
         self._writers.append(to_client)
