@@ -167,6 +167,33 @@ priorityClassName: {{ . | quote }}
 - {apiGroups: [""], resources: [events], verbs: [create]}
 {{- end }}
 
+{{/* Of an admission policy: that it judges the watched namespaces alone. */}}
+{{- define "sluice.watchedSelector" -}}
+{{- with .Values.watchNamespaces -}}
+namespaceSelector:
+  matchExpressions:
+    - {key: kubernetes.io/metadata.name, operator: In, values: {{ toJson . }}}
+{{- end }}
+{{- end }}
+
+{{/* Of an admission policy: that it judges all but the operator. */}}
+{{- define "sluice.othersWrite" -}}
+- name: another-than-the-operator-writes
+  expression: {{ printf "request.userInfo.username != 'system:serviceaccount:%s:%s'" .Release.Namespace (include "sluice.serviceAccount" .) | quote }}
+{{- end }}
+
+{{/* The binding by which the admission policy of a list's second item refuses; the first is the chart's scope. */}}
+{{- define "sluice.denies" -}}
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata:
+  name: {{ index . 1 | quote }}
+  labels: {{ include "sluice.labels" (index . 0) | nindent 4 }}
+spec:
+  policyName: {{ index . 1 | quote }}
+  validationActions: [Deny]
+{{- end }}
+
 {{/* The rights of a driver in the namespace of its job. */}}
 {{- define "sluice.driverRules" -}}
 - {apiGroups: [""], resources: [pods], verbs: [get, list, watch, create, patch, delete, deletecollection]}
