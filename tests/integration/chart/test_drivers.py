@@ -7,18 +7,14 @@ from typing import Any
 
 import pytest
 
+from integration.chart import policies
 from integration.chart.helm import NO_DEFINITIONS, RELEASE, Helm
-from integration.objects import JSON_PATCH, MERGE, Objects, RefusedRequestError, Server
+from integration.chart.policies import FORBIDDEN, INVALID, POLICIES, RBAC
+from integration.objects import JSON_PATCH, MERGE, Objects, Server
 from integration.waiting import eventually
 from sluice.api import names
 from sluice.api.base import Json
 
-RBAC = "/apis/rbac.authorization.k8s.io/v1"
-REGISTRATION = "/apis/admissionregistration.k8s.io/v1"
-POLICIES = {
-    "ValidatingAdmissionPolicy": f"{REGISTRATION}/validatingadmissionpolicies",
-    "ValidatingAdmissionPolicyBinding": f"{REGISTRATION}/validatingadmissionpolicybindings",
-}
 PREFIXES = (f"drivers.{RELEASE}.", f"accounts.{RELEASE}.")
 ACCOUNT, PLAIN, LISTED = "spark", "less", "etl"
 """The chart makes the first; its values name the second for executors, and the last one for drivers of any namespace."""
@@ -36,8 +32,6 @@ APPLICATION: Json = {
     "uid": "5a1bcd3e-0000-4000-8000-000000000002",
 }
 """As kubeflow's operator writes it into the template of executors."""
-FORBIDDEN = 403
-INVALID = 422
 
 
 @dataclass(frozen=True)
@@ -327,15 +321,7 @@ BEYOND_ITS_ROLE: dict[str, Ask] = {
 
 
 def refusal(at: Drivers, ask: Ask, token: str) -> str:
-    """The API server's words; empty: it does what is asked."""
-    try:
-        done = ask(at, at.server(token))
-    except RefusedRequestError as error:
-        if error.status not in (FORBIDDEN, INVALID):
-            raise
-        return str(error)
-    assert done is not None, "there is no such object"
-    return ""
+    return policies.refusal(partial(ask, at, at.server(token)), FORBIDDEN, INVALID)
 
 
 @pytest.fixture(scope="module")

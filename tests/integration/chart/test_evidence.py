@@ -7,18 +7,14 @@ from typing import Any
 
 import pytest
 
+from integration.chart import policies
 from integration.chart.helm import NO_DEFINITIONS, RELEASE, Helm
-from integration.objects import JSON_PATCH, MERGE, Objects, RefusedRequestError, Server
+from integration.chart.policies import INVALID, POLICIES, RBAC
+from integration.objects import JSON_PATCH, MERGE, Objects, Server
 from integration.waiting import eventually
 from sluice.api import names
 from sluice.api.base import Json
 
-RBAC = "/apis/rbac.authorization.k8s.io/v1"
-REGISTRATION = "/apis/admissionregistration.k8s.io/v1"
-POLICIES = {
-    "ValidatingAdmissionPolicy": f"{REGISTRATION}/validatingadmissionpolicies",
-    "ValidatingAdmissionPolicyBinding": f"{REGISTRATION}/validatingadmissionpolicybindings",
-}
 GROUP = "sparkoperator.k8s.io"
 ALL = ["get", "list", "create", "update", "patch", "delete"]
 EDITOR: list[Json] = [
@@ -35,7 +31,6 @@ MARKS: Json = {
     "annotations": {names.ANNOTATION_LEASE: "{}", names.ANNOTATION_TOKEN: "1"},
     "finalizers": [names.FINALIZER_LEASE],
 }
-INVALID = 422
 WORDS = "only the operator and Spark operators write them"
 
 
@@ -140,15 +135,7 @@ WORK: dict[str, Ask] = {
 
 
 def refusal(at: Place, ask: Ask, account: str) -> str:
-    """The API server's words; empty: it does what is asked."""
-    try:
-        done = ask(at, at.server(account))
-    except RefusedRequestError as error:
-        if error.status != INVALID:
-            raise
-        return str(error)
-    assert done is not None, "there is no such object"
-    return ""
+    return policies.refusal(partial(ask, at, at.server(account)), INVALID)
 
 
 @pytest.fixture(scope="module")

@@ -11,13 +11,13 @@ import pytest
 
 from devenv.project import ROOT
 from integration.chart.helm import NO_DEFINITIONS, RELEASE, Helm
+from integration.chart.policies import RBAC
 from integration.objects import Objects, Server
 from integration.waiting import eventually
 from sluice.api import names
 from sluice.api.base import Json
 
 PAGE = ROOT / "docs" / "security-model.md"
-RBAC = "/apis/rbac.authorization.k8s.io/v1"
 REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 READ = ("get", "list", "watch")
 WRITE = ("create", "update", "patch", "delete", "deletecollection")

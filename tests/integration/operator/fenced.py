@@ -8,18 +8,13 @@ from pathlib import Path
 import yaml
 
 from integration.chart.helm import NO_DEFINITIONS, RELEASE, Helm
+from integration.chart.policies import POLICIES
 from integration.leases.redis_process import RedisProcess
 from integration.objects import MERGE, Objects
 from integration.operator.accounts import account_with, rules_of
 from integration.operator.process import OperatorProcess, configuration
 from sluice.api.base import Json
 from sluice.kube.rights import rights_of
-
-_REGISTRATION = "/apis/admissionregistration.k8s.io/v1"
-_PATHS = {
-    "ValidatingAdmissionPolicy": f"{_REGISTRATION}/validatingadmissionpolicies",
-    "ValidatingAdmissionPolicyBinding": f"{_REGISTRATION}/validatingadmissionpolicybindings",
-}
 
 
 @dataclass(frozen=True)
@@ -42,27 +37,27 @@ class Fenced:
         rendered = self.helm.rendered(
             self.objects.namespace, NO_DEFINITIONS, f"watchNamespaces={{{watched}}}", release=RELEASE
         )
-        return [body for body in rendered if body["kind"] in _PATHS]
+        return [body for body in rendered if body["kind"] in POLICIES]
 
     def install(self, prefix: str = "") -> None:
         """Those whose names begin so."""
         for body in self.bodies:
             if not body["metadata"]["name"].startswith(prefix):
                 continue
-            self.objects.server.ask("POST", _PATHS[body["kind"]], body)
+            self.objects.server.ask("POST", POLICIES[body["kind"]], body)
 
     def remove(self) -> None:
         """As Helm does, which keeps what says so."""
         for body in self.bodies:
             if "helm.sh/resource-policy" in body["metadata"].get("annotations", {}):
                 continue
-            self.objects.server.ask("DELETE", f"{_PATHS[body['kind']]}/{body['metadata']['name']}")
+            self.objects.server.ask("DELETE", f"{POLICIES[body['kind']]}/{body['metadata']['name']}")
 
     def loosen(self, spec: Json) -> None:
         """Somebody changes the bindings."""
         for body in self.bodies:
             if body["kind"] == "ValidatingAdmissionPolicyBinding":
-                path = f"{_PATHS[body['kind']]}/{body['metadata']['name']}"
+                path = f"{POLICIES[body['kind']]}/{body['metadata']['name']}"
                 self.objects.server.ask("PATCH", path, {"spec": spec}, content=MERGE)
 
     def operator(self, redis: RedisProcess, folder: Path, name: str = "operator") -> OperatorProcess:
