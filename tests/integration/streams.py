@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 
 async def abort(writers: Iterable[asyncio.StreamWriter]) -> None:
-    """Ends connections whatever is still to be sent on them, so that none outlives its loop."""
+    """Ends connections, also with bytes still to be sent on them, so that none outlives its loop."""
     writers = list(writers)
     for writer in writers:
         writer.transport.abort()

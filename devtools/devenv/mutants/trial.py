@@ -16,7 +16,7 @@ FOUND, SURVIVED, STALE = "found", "SURVIVED", "STALE"
 _BROKEN = re.compile(
     r"^E +((?:NameError|UnboundLocalError|SyntaxError|ImportError|ModuleNotFoundError):.*)", re.MULTILINE
 )
-"""Errors of code that doesn't run: any test finds such a change, whatever it promises."""
+"""Errors of code that doesn't run: each test finds such a change, also one that promises something else."""
 WITHOUT_STOPPING = ("--maxfail=0",)
 
 

@@ -34,7 +34,7 @@ class Report:
     failures: list[str] = field(default_factory=list)
     flaky: list[str] = field(default_factory=list)
     said: dict[str, str] = field(default_factory=dict)
-    """What failed tests said at first. A machine on which they are run for somebody else is gone with its files."""
+    """What failed tests said at first. CI's machine is gone with its files before a person can look."""
     left_out: list[str] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     """What its tests counted: faults, sequences, shapes."""

@@ -249,7 +249,7 @@ class Applications:
         await self._note(said, self._application_of(one) or self._pod_of(one))
 
     async def note_death(self, one: Evidence) -> None:
-        """Notes somebody's word that the driver is dead on what is left of the attempt, with the loss of which it tells."""
+        """Notes a person's word that the driver is dead on what is left of the attempt, with the loss of which it tells."""
         loss = one.lost_at(clock.now())
         said = {
             names.ANNOTATION_DRIVER_LOST: noted(loss),

@@ -43,7 +43,7 @@ class Evidence:
     application: Json | None = None
     pod: Json | None = None
     declared_dead: bool = False
-    """Whether somebody who knows says that the driver is dead: that it died in the loss that was told."""
+    """Whether a person says that the driver is dead: that it died in the loss that was told."""
     said: tuple[str, ...] = ()
     """All that people say of that, whether it counts or not."""
     namespace_ends: bool = False
@@ -122,8 +122,8 @@ class Evidence:
 
     @property
     def losses(self) -> tuple[DriverLoss, ...]:
-        """The losses that were told, as far as they are still seen. What is left of an attempt tells its own: whoever may write on
-        an application must not say in advance how its job is lost."""
+        """The losses that were told, as far as they are still seen. What is left of an attempt tells its own: an account that may
+        write on an application must not say in advance how its job is lost."""
         told = [self.intent.loss if self.intent is not None else None]
         if self.witness is not None:
             told.append(noted_on(self.witness))

@@ -15,7 +15,7 @@ from sluice.api.strings import shortened
 from sluice.engines import Observation
 
 _LONGEST_WORD = 120
-"""Characters of a word that counts for nothing: anybody may have written anything there."""
+"""Characters of a word that counts for nothing: an editor may have written any number there."""
 
 
 def loss_of(seen: Observation, at: datetime) -> DriverLoss:

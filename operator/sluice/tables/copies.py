@@ -1,5 +1,5 @@
-"""Tables whose logs bear one id. They count as one table, so that whoever puts a copy of a log somewhere can have jobs of its true
-place wait."""
+"""Tables whose logs bear one id. They count as one table, so that an account that copies a log to a place of its own can have
+jobs of the true place wait."""
 
 from collections import defaultdict
 
@@ -18,7 +18,7 @@ class Copies:
         self._tables: dict[str, list[TableKey]] = defaultdict(list)
         self._found: dict[str, str] = {}
         self.is_news = True
-        """Whether it has changed since somebody last asked."""
+        """Whether it has changed since it was last told."""
 
     def seen(self, table: TableKey, table_id: str | None) -> None:
         """Notes which id the table's log has now."""

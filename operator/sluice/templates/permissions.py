@@ -74,7 +74,7 @@ class JobPermission(Model):
 class Permissions:
     given: tuple[JobPermission, ...] = ()
     accounts: Collection[str] = ()
-    """The service accounts of the runtime profiles, which whoever runs the operator gave to all jobs."""
+    """The service accounts of the runtime profiles, which the operator's administrator gave to all jobs."""
 
     def why_not(self, namespace: str, asks: Iterable[Ask]) -> str | None:
         """Says what jobs of this namespace may not ask for; None if they may have all of it."""
@@ -83,7 +83,7 @@ class Permissions:
             return None
         return (
             f"the operator's configuration ({FIELD}) does not let jobs of the namespace {namespace} use {refused}. Remove it, or "
-            f"ask whoever runs the operator to permit it there"
+            f"ask the operator's administrator to permit it there"
         )
 
     def refused(self, namespace: str, asks: Iterable[Ask]) -> str | None:

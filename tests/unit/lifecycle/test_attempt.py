@@ -316,7 +316,7 @@ NODE_IS_LATE = (
 
 @pytest.mark.parametrize("metadata", [{}, GONE], ids=["it took too long", "its job is deleted"])
 def test_a_start_that_is_being_ended_says_what_ends_it_once_its_node_is_late(metadata: Json) -> None:
-    """Without a loss that was told nobody could declare it dead."""
+    """Without a loss that was told a person could not declare it dead."""
     ending = AttemptEnding(reason=EndingReason.START_TIMED_OUT, since=NOW, message="it took too long")
     attempt = intent() if metadata else intent().model_copy(update={"ending": ending})
     objects = application("SUBMITTED", **GONE), pod(None, **GONE)
@@ -505,7 +505,7 @@ def test_a_driver_that_is_heard_of_again_is_not_lost_any_more_and_lost_anew_with
 
 
 def test_a_node_that_was_silent_before_has_its_loss_told_anew_when_it_is_silent_again() -> None:
-    """Nobody saw that it came back: the operator was away."""
+    """The operator was away when it came back."""
     before = loss(pod(), silent_since="2026-11-19T10:04:00Z")
     attempt = intent().model_copy(update={"started_at": NOW, "loss": before})
     driver = _silent_since("2026-11-19T10:09:00Z")

@@ -232,7 +232,7 @@ FIRST, SECOND = "2026-11-19T10:04:00Z", "2026-11-19T10:09:00Z"
 
 @pytest.mark.parametrize("uid", [None, "uid-of-a-1-driver"])
 def test_a_word_on_one_silence_of_a_node_counts_for_no_later_one(uid: str | None) -> None:
-    """The node came back in between, and nobody may have seen that: the operator was away."""
+    """The node came back in between, perhaps while the operator was away."""
     told = loss(pod(), silent_since=FIRST)
     driver = AttemptDriver(pod=f"{NAME}-driver", pod_uid=uid)
     ran = INTENT.model_copy(update={"started_at": NOW, "driver": driver, "loss": told})
@@ -264,7 +264,7 @@ def test_a_word_on_a_pod_that_was_gone_counts_for_none_that_is_seen_later() -> N
 
 
 def test_no_application_says_in_advance_how_the_driver_of_an_open_attempt_is_lost() -> None:
-    """Whoever may write on it could write the word beside it."""
+    """An account that may write on it could write the word beside it."""
     framed = application("RUNNING")
     framed["metadata"]["annotations"] |= told_there() | declared_dead()
     assert found(job(INTENT), framed).of(INTENT).seen.stage is Stage.LOST
