@@ -60,6 +60,7 @@ class Design:
     phase_is_no_proof: bool = True  # PodGC's Failed isn't state.terminated
     gone_is_no_proof: bool = True  # nor is it that the pod of a driver that was there is gone
     word_names_loss: bool = True  # a person's word counts for a loss that was told, not for any that comes
+    driver_is_its_uid: bool = True  # nor does another pod tell of it that bears its name
     stripped_counts: bool = True  # without our finalizers, too, a driver holds its lease
     terminated_and_ended: bool = (
         True  # a terminated driver alone is no proof while its application may start another
@@ -69,6 +70,7 @@ class Design:
     name_occupied: bool = True
     proof_goes_last: bool = True  # the terminated driver's finalizer comes off after its application's
     placeholder_kept: bool = True  # the gated pod stays while a submission may be under way
+    placeholder_held: bool = True  # by a finalizer: who deletes it does not free the driver's name
     tombstone_first: bool = True  # before the finalizers go
     epoch_step_after_unsure_create: bool = True
     hold_if_not_fenceable: bool = True

@@ -59,6 +59,8 @@ ANNOTATION_QUARANTINE = f"{GROUP}/quarantined-tables"
 """On the operator's Lease: the tables whose logs it does not read for a while. It reads the log of one that a person removes."""
 
 FINALIZER_LEASE = f"{GROUP}/lease"
+FINALIZER_PLACEHOLDER = f"{GROUP}/placeholder"
+"""Keeps a driver's name taken, whoever deletes the placeholder."""
 FINALIZER_KOPF = f"{GROUP}/kopf"
 
 LABEL_PLACEHOLDER = f"{GROUP}/placeholder"

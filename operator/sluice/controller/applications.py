@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from sluice.api import names
 from sluice.api.base import Json
+from sluice.api.finalizers import has_finalizer, removal_of
 from sluice.api.job_status import Attempt
 from sluice.api.tables import OptionFrom
 from sluice.controller import clock
@@ -223,7 +224,7 @@ class Applications:
         if pod_proves_alone(one):
             marked.reverse()
         for known, body in marked:
-            if not await self._drop_finalizer(known, body):
+            if not await self._drop_finalizer(known, body, names.FINALIZER_LEASE):
                 return
 
     def _pod_of(self, one: Evidence) -> list[tuple[Mirror, Json]]:
@@ -298,7 +299,11 @@ class Applications:
 
     async def free_driver_name(self, pod: Json) -> None:
         """Lets the pod of a driver that has ended go, before anything else of its attempt: its name must be taken."""
-        is_off = await self._drop_finalizer(self._world.pods, pod)
+        await self._remove(pod, names.FINALIZER_LEASE)
+
+    async def _remove(self, pod: Json, finalizer: str) -> None:
+        """Takes the finalizer off first: a pod that waits for it and then changes would have to be found again."""
+        is_off = await self._drop_finalizer(self._world.pods, pod, finalizer)
         if is_off and "deletionTimestamp" not in pod["metadata"]:
             try:
                 await self.delete_pod(pod)
@@ -306,21 +311,26 @@ class Applications:
                 self._world.pods.gone(uid_of(pod))
 
     def seconds_of_placeholders(self, uid: str) -> float | None:
-        """Seconds until a placeholder of the job is to be removed; None: it has none."""
+        """Seconds until a placeholder of the job is to be looked at; None: it has none."""
         placed = [pod["metadata"] for pod in self._world.pods.of(uid) if is_placeholder(pod)]
-        left = [
-            PLACEHOLDER_SECONDS - _age(metadata) for metadata in placed if "deletionTimestamp" not in metadata
-        ]
+        left = [PLACEHOLDER_SECONDS - _age(metadata) for metadata in placed]
+        left += [self._asking.seconds_left(one["namespace"]) for one in placed if "deletionTimestamp" in one]
         return max(1.0, min(left)) if left else None
 
     async def remove_old_placeholders(self, uid: str) -> None:
+        """Removes those whose hour is over. One that somebody deletes stays as long, unless its namespace goes with it."""
         for pod in self._world.pods.of(uid):
-            metadata = pod["metadata"]
-            if is_placeholder(pod) and _age(metadata) > PLACEHOLDER_SECONDS:
-                try:
-                    await self._kube.delete(PODS, metadata["namespace"], metadata["name"], _this_one(pod))
-                except NotFoundError:
-                    self._world.pods.gone(uid_of(pod))
+            if is_placeholder(pod) and (
+                _age(pod["metadata"]) > PLACEHOLDER_SECONDS or await self._goes_with(pod)
+            ):
+                await self._remove(pod, names.FINALIZER_PLACEHOLDER)
+
+    async def _goes_with(self, pod: Json) -> bool:
+        """Whether the pod is deleted with its namespace, in which no driver can start any more."""
+        namespace = pod["metadata"]["namespace"]
+        if "deletionTimestamp" not in pod["metadata"]:
+            return False
+        return self._world.is_ending(namespace) or await self.find_namespace_ending(namespace)
 
     async def put_label_back(self, body: Json) -> None:
         """Puts the label back where an object of one job bears the label of another."""
@@ -351,14 +361,14 @@ class Applications:
         known.seen(body)
         return known.keep(body)
 
-    async def _drop_finalizer(self, known: Mirror, body: Json) -> bool:
-        """Removes our finalizer alone, wherever it is in the list by now. Another controller may have put its own before ours,
-        or removed one; then ours is not off yet."""
+    async def _drop_finalizer(self, known: Mirror, body: Json, finalizer: str) -> bool:
+        """Removes this finalizer of ours alone, wherever it is in the list by now. Another controller may have put its own before
+        it, or removed one; then it is not off yet."""
         metadata = body["metadata"]
-        if not is_marked(body):
+        if not has_finalizer(body, finalizer):
             return True
         try:
-            known.seen(await self._without_finalizer(known.resource, metadata))
+            known.seen(await self._without_finalizer(known.resource, body, finalizer))
         except NotFoundError:
             known.gone(uid_of(body))
         except ApiError as error:
@@ -368,27 +378,26 @@ class Applications:
             return False
         return True
 
-    async def _without_finalizer(self, resource: Resource, metadata: Json) -> Json:
+    async def _without_finalizer(self, resource: Resource, body: Json, finalizer: str) -> Json:
+        metadata = body["metadata"]
         place = metadata["namespace"], metadata["name"]
         # With its label the policy judges it, also where somebody has just taken that off.
-        epoch, label = self._epochs.annotations, labels_of({"metadata": metadata})
+        epoch, label = self._epochs.annotations, labels_of(body)
         label = {names.LABEL_JOB_UID: label[names.LABEL_JOB_UID]} if names.LABEL_JOB_UID in label else {}
         if not metadata.get("annotations"):  # there may be others', which a JSON patch would have to know of
-            left = [name for name in metadata["finalizers"] if name != names.FINALIZER_LEASE]
+            left = [name for name in metadata["finalizers"] if name != finalizer]
             seen = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
             return await self._kube.patch(
                 resource,
                 *place,
                 {"metadata": seen | {"finalizers": left, "annotations": epoch, "labels": label}},
             )
-        path = f"/metadata/finalizers/{metadata['finalizers'].index(names.FINALIZER_LEASE)}"
         return await self._kube.patch_by_tests(
             resource,
             *place,
             [
                 {"op": "test", "path": "/metadata/uid", "value": metadata["uid"]},
-                {"op": "test", "path": path, "value": names.FINALIZER_LEASE},
-                {"op": "remove", "path": path},
+                *removal_of(finalizer, body),
                 *_added("annotations", epoch),
                 *_added("labels", label),
             ],

@@ -10,9 +10,9 @@ _NOTHING = {"cpu": "0", "memory": "0", "ephemeral-storage": "0"}
 
 
 def placeholder(namespace: str, application: str, labels: dict[str, str]) -> dict[str, Any]:
-    """While it is there, no driver of this application can start. It has no owner: a submission that is under way outlives its
-    application, and would find the name free again. No namespace's Pod Security Standard refuses it: as long as it is refused,
-    leases are held."""
+    """While it is there, no driver of this application can start. A submission that is under way outlives its application, and
+    must not find the name free again: so it has no owner, and a finalizer keeps the name taken when somebody deletes it. No
+    namespace's Pod Security Standard refuses it: as long as it is refused, leases are held."""
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -20,6 +20,7 @@ def placeholder(namespace: str, application: str, labels: dict[str, str]) -> dic
             "name": driver_pod_name(application),
             "namespace": namespace,
             "labels": labels | {names.LABEL_PLACEHOLDER: "true"},
+            "finalizers": [names.FINALIZER_PLACEHOLDER],
         },
         "spec": {
             "schedulingGates": [{"name": names.SCHEDULING_GATE}],

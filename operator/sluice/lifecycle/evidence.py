@@ -11,6 +11,7 @@ from functools import cached_property
 
 from sluice.api import names
 from sluice.api.base import Json
+from sluice.api.finalizers import has_finalizer
 from sluice.api.job_status import Attempt, DriverLoss
 from sluice.engines import Observation, Stage, engine_of, is_placeholder, observe
 from sluice.engines.attempt import DRIVER_SUFFIX, EXECUTOR_ROLE, LABEL_ROLE
@@ -337,7 +338,7 @@ def record_of(body: Json) -> Grant:
 
 def is_marked(body: Json) -> bool:
     """Whether our finalizer keeps it, as long as it stands for leases."""
-    return names.FINALIZER_LEASE in (body["metadata"].get("finalizers") or ())
+    return has_finalizer(body, names.FINALIZER_LEASE)
 
 
 def annotations_of(body: Json) -> dict[str, str]:

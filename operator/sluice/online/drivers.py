@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.engine_kind import EngineKind
+from sluice.api.finalizers import has_finalizer, removal_of
 from sluice.installations.claims import Identity, claim_key, other_claims
 from sluice.kube.client import KindMissingError, Kube
 from sluice.kube.resources import APPLICATIONS, PODS, Resource
@@ -39,13 +40,8 @@ class Held:
     @property
     def without_finalizer(self) -> str:
         """The command that takes our finalizer off, and no other."""
-        metadata = self.body["metadata"]
-        path = f"/metadata/finalizers/{metadata['finalizers'].index(names.FINALIZER_LEASE)}"
-        patch = [
-            {"op": "test", "path": path, "value": names.FINALIZER_LEASE},
-            {"op": "remove", "path": path},
-        ]
-        return f"kubectl -n {self.namespace} patch {self.kind} {metadata['name']} --type=json -p '{json.dumps(patch)}'"
+        name, patch = self.body["metadata"]["name"], json.dumps(removal_of(names.FINALIZER_LEASE, self.body))
+        return f"kubectl -n {self.namespace} patch {self.kind} {name} --type=json -p '{patch}'"
 
 
 async def held_in(
@@ -57,7 +53,7 @@ async def held_in(
             try:
                 async for page in kube.pages(resource, namespace):
                     for body in page["items"]:
-                        if names.FINALIZER_LEASE in (body["metadata"].get("finalizers") or ()):
+                        if has_finalizer(body, names.FINALIZER_LEASE):
                             yield Held(resource, body)
             except KindMissingError:
                 continue  # no such Spark operator is installed, or no longer: drivers would be among the pods

@@ -10,11 +10,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from sluice.api import names
-from sluice.installations.claims import claim_key
+from sluice.api.finalizers import has_finalizer, removal_of
+from sluice.installations.claims import claim_key, other_claims
 from sluice.installations.register import Register
 from sluice.installations.unexplained import UnexplainedLeases, in_words
 from sluice.kube.client import Kube, NotFoundError
-from sluice.kube.resources import CONFIG_MAPS, DEPLOYMENTS, LEASES, Resource
+from sluice.kube.resources import CONFIG_MAPS, DEPLOYMENTS, LEASES, PODS, Resource
 from sluice.online.connection import Installation, cluster
 from sluice.online.drivers import held_in, why_needed
 from sluice.online.errors import OnlineError
@@ -55,6 +56,8 @@ async def stop_unless_needed(release: Release, patience: float) -> None:
             await _scale(kube, at, 0)
             await until_stopped(kube, at, release.instance, patience)
             why = await _needed_for(kube, at)
+            if not why:
+                await _free_names(kube, at)
         except BaseException:
             await _scale(kube, at, release.replicas)
             raise
@@ -109,6 +112,25 @@ async def _needed_for(kube: Kube, at: Installation) -> str:
     except ValueError as error:
         return str(error)
     return in_words([record.grant.lease for record in records], at.revoke_command) if records else ""
+
+
+async def _free_names(kube: Kube, at: Installation) -> None:
+    """Takes the finalizers of the placeholders off, which no operator does from now on. Those of another installation stay."""
+    placed = [
+        pod
+        for namespace in at.watch_namespaces or (None,)
+        async for page in kube.pages(PODS, namespace, names.LABEL_PLACEHOLDER)
+        for pod in page["items"]
+        if has_finalizer(pod, names.FINALIZER_PLACEHOLDER)
+    ]
+    if not placed:
+        return
+    others = other_claims(claim_key(at.namespace, at.deployment), await Register(kube).claims())
+    for metadata in (pod["metadata"] for pod in placed):
+        if not any(claim.covers(metadata["namespace"]) for claim in others):
+            patch = removal_of(names.FINALIZER_PLACEHOLDER, {"metadata": metadata})
+            with suppress(NotFoundError):
+                await kube.patch_by_tests(PODS, metadata["namespace"], metadata["name"], patch)
 
 
 async def _delete(kube: Kube, resource: Resource, at: Installation, name: str) -> None:

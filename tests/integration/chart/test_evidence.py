@@ -14,6 +14,7 @@ from integration.objects import JSON_PATCH, MERGE, Objects, Server
 from integration.waiting import eventually
 from sluice.api import names
 from sluice.api.base import Json
+from sluice.engines import placeholder
 
 GROUP = "sparkoperator.k8s.io"
 ALL = ["get", "list", "create", "update", "patch", "delete"]
@@ -79,7 +80,7 @@ def application(name: str, metadata: Json) -> Json:
 
 
 def makes(body: Json) -> Ask:
-    is_pod = body.get("kind") is None
+    is_pod = body.get("kind") != "SparkApplication"
     return lambda at, server: server.ask("POST", f"{at.pods if is_pod else at.applications}?dryRun=All", body)
 
 
@@ -116,6 +117,14 @@ ATTACKS: dict[str, Ask] = {
     "makes a driver an executor, and takes its finalizer off": changes(
         "pods/a-driver", metadata(labels={"spark-role": "executor"}, finalizers=None)
     ),
+    "takes a placeholder's finalizer off": changes("pods/taken-driver", metadata(finalizers=None)),
+    "takes it off a placeholder that is labelled as an executor": changes(
+        "pods/labelled-driver", metadata(finalizers=None)
+    ),
+    "takes a placeholder's gate off": changes(
+        "pods/taken-driver", [{"op": "remove", "path": "/spec/schedulingGates"}], JSON_PATCH
+    ),
+    "makes a placeholder": makes(placeholder("", "free", LABELS)),
 }
 WORK: dict[str, Ask] = {
     "makes a pod of its own": makes(pod("own", {"labels": {"app": "own"}})),
@@ -129,6 +138,7 @@ WORK: dict[str, Ask] = {
     "says that a lost driver is dead": changes(
         "applications/a", metadata(annotations={names.ANNOTATION_DRIVER_DEAD: "a"})
     ),
+    "deletes a placeholder": lambda at, server: server.ask("DELETE", f"{at.pods}/taken-driver?dryRun=All"),
     "deletes a driver": lambda at, server: server.ask("DELETE", f"{at.pods}/a-driver?dryRun=All"),
     "changes an executor": changes("pods/a-exec-1", metadata(labels={names.LABEL_JOB_UID: None})),
 }
@@ -150,6 +160,8 @@ def without_policy(helm: Helm, kubeconfig: Any) -> Iterator[tuple[Place, dict[st
     objects.create("pod", pod("a-driver", MARKS))
     objects.create("pod", pod("a-exec-1", {"labels": {**LABELS, "spark-role": "executor"}}))
     objects.create("pod", pod("plain", {}))
+    for name, labels in {"taken": LABELS, "labelled": {**LABELS, "spark-role": "executor"}}.items():
+        objects.create("pod", placeholder(objects.namespace, name, labels))
     objects.server.ask("POST", at.applications, application("a", MARKS))
     watched = f"watchNamespaces={{{objects.namespace}}}"
     bodies = [
@@ -160,7 +172,8 @@ def without_policy(helm: Helm, kubeconfig: Any) -> Iterator[tuple[Place, dict[st
     yield at, {name: refusal(at, ask, "editor") for name, ask in ATTACKS.items()}, bodies
     for body in bodies:
         objects.server.ask("DELETE", f"{POLICIES[body['kind']]}/{body['metadata']['name']}")
-    objects.patch("pod", "a-driver", {"metadata": {"finalizers": None}})
+    for name in ("a-driver", "taken-driver", "labelled-driver"):
+        objects.patch("pod", name, {"metadata": {"finalizers": None}})
     objects.server.ask("PATCH", f"{at.applications}/a", {"metadata": {"finalizers": None}}, content=MERGE)
 
 

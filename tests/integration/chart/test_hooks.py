@@ -20,6 +20,7 @@ from integration.waiting import PATIENCE, eventually
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.cli.hooks import FINAL
+from sluice.engines import placeholder
 from sluice.installations.claims import Claim, Identity
 from sluice.online.connection import OWN_CONFIG
 
@@ -131,6 +132,27 @@ def test_an_uninstall_waits_for_the_last_driver_and_the_operator_goes_on_until_t
     let_go = hook("may-go")
     assert let_go.returncode == 0, let_go.stderr
     assert _replicas(kubectl, objects) == 0
+
+
+def test_an_uninstall_lets_placeholders_go_but_not_those_of_another_installation(
+    hook: Hook, bodies: list[Json], kubectl: Kubectl, objects: OwnObjects
+) -> None:
+    done = kubectl("apply", "-f", "-", stdin=yaml.safe_dump(one(bodies, "Deployment")))
+    assert done.returncode == 0, done.stderr
+    taken = placeholder(objects.namespace, "some", {names.LABEL_JOB_UID: "5a1b"})
+    taken["metadata"]["finalizers"].insert(0, "lake.example/keep")
+    objects.create("pod", taken)
+
+    def finalizers() -> object:
+        return (objects.get("pod", "some-driver") or {})["metadata"]["finalizers"]
+
+    with _claimed(kubectl, objects, "first"):
+        assert hook("may-go").returncode == 0
+    assert finalizers() == ["lake.example/keep", names.FINALIZER_PLACEHOLDER]
+    let_go = hook("may-go")
+    assert let_go.returncode == 0, let_go.stderr
+    assert finalizers() == ["lake.example/keep"]
+    objects.patch("pod", "some-driver", {"metadata": {"finalizers": None}})
 
 
 def test_an_installation_that_was_refused_beside_another_goes_though_that_one_has_drivers(

@@ -274,6 +274,10 @@ class Played:
     def delete_pod(self, name: str) -> None:
         self._core.delete_namespaced_pod(name, self.namespace, grace_period_seconds=0)
 
+    def evict_pod(self, name: str) -> None:
+        body = client.V1Eviction(metadata=client.V1ObjectMeta(name=name, namespace=self.namespace))
+        self._core.create_namespaced_pod_eviction(name, self.namespace, body)
+
     def delete_pod_gently(self, name: str) -> None:
         """Tells its kubelet to end it, if it is on a node."""
         self._core.delete_namespaced_pod(name, self.namespace)

@@ -93,7 +93,7 @@ class Leader:
 
     async def lets_go(self, pod: Json) -> None:
         self.world.pods.seen(pod)
-        await self.applications._drop_finalizer(self.world.pods, pod)
+        await self.applications._drop_finalizer(self.world.pods, pod, names.FINALIZER_LEASE)
 
     async def puts_the_label_back(self, pod: Json) -> None:
         self.world.pods.seen(pod)

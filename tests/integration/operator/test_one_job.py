@@ -329,6 +329,26 @@ def test_a_job_deleted_before_its_driver_exists_leaves_its_drivers_name_taken(sh
     assert placeholder["spec"]["schedulingGates"]
 
 
+def test_the_name_of_a_driver_that_may_still_come_stays_taken_when_its_placeholder_is_deleted_or_evicted(
+    shared: Played,
+) -> None:
+    """Else a submission that is under way finds it free, and its driver writes beside whoever has the leases by then."""
+    uid = shared.apply("freed", append("/lake/freed"))
+    application = eventually(lambda: shared.applications_of(uid), "the application")[0]["metadata"]["name"]
+    shared.delete("freed")
+    eventually(lambda: f"{uid}/1" not in shared.holders(), "the leases go")
+    pod = f"{application}-driver"
+    taken = shared.pod(pod)
+    assert taken is not None
+    shared.evict_pod(pod)
+    shared.delete_pod(pod)
+    time.sleep(1)
+    left = shared.pod(pod)
+    assert left is not None
+    assert left["metadata"]["uid"] == taken["metadata"]["uid"]
+    assert "deletionTimestamp" in left["metadata"]
+
+
 def test_an_application_that_misses_its_driver_is_waited_for(shared: Played) -> None:
     """The spark-operator says FAILING of drivers, too, that it has not found yet."""
     uid = shared.apply("missing", append("/lake/missing"))

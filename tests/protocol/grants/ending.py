@@ -48,6 +48,10 @@ class Ending:
             what = f"takes the finalizer of the terminated driver of {run.key} off"
             yield Step(name, what, with_run(s, run._replace(pod_held=False)))
 
+        if run.pod == "forged" and unended:
+            what = f"puts the pod that took the driver's name of {run.key} away"
+            yield Step(name, what, with_run(s, run._replace(pod="none")))
+
     def _lost_its_intent(self, s: State, o: Operator, run: Run) -> bool:
         """It is written again first."""
         job = s.jobs[run.key.job]

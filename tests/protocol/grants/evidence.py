@@ -24,7 +24,8 @@ def tells(run: Run, design: Design) -> bool:
 def proved_ended(run: Run, design: Design) -> bool:
     """Nothing of this run can write any more."""
     submits_no_more = run.app in ("ended", "gone")
-    if run.pod == "terminated" or (run.pod == "lost" and not design.phase_is_no_proof):
+    speaks = run.pod == "terminated" or (run.pod == "forged" and not is_missing(run, design))
+    if speaks or (run.pod == "lost" and not design.phase_is_no_proof):
         return submits_no_more or (run.deleting and run.told) or not design.terminated_and_ended
     if run.pod == "gated":
         return submits_no_more or run.deleting or not design.gated_and_over
@@ -33,5 +34,6 @@ def proved_ended(run: Run, design: Design) -> bool:
 
 
 def is_missing(run: Run, design: Design) -> bool:
-    """A driver was there, its pod is gone, and nothing tells how it ended."""
-    return run.pod == "none" and run.told and run.app != "gone" and design.gone_is_no_proof
+    """A driver was there, its pod is gone, and nothing tells how it ended: no other pod of its name either."""
+    is_gone = run.pod == "none" or (run.pod == "forged" and design.driver_is_its_uid)
+    return is_gone and run.told and run.app != "gone" and design.gone_is_no_proof

@@ -141,6 +141,14 @@ EARLY_WORD = Grants(
     "somebody says that a driver is dead before its node is lost",
     budget=Budget(node_losses=1, strips=1, early_words=1, job_deletions=1),
 )
+DRIVERS_ACCOUNT = Grants(
+    "a driver's account makes its pod go, and another of its name",
+    budget=Budget(removals=1, forgeries=1, job_deletions=1),
+)
+PLACEHOLDER_DELETED = Grants(
+    "a placeholder is deleted",
+    budget=Budget(unblocked=1, job_deletions=1, wrong_failures=1),
+)
 SUBMITTED_AGAIN = Grants(
     "an application is submitted again after its driver's end",
     budget=Budget(resubmissions=1, pod_deletions=1, job_deletions=1),

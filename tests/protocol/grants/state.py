@@ -79,7 +79,7 @@ class Run(NamedTuple):
     deleting: bool = False
     held: bool = True  # our finalizer on the application
     submitting: bool = False  # the Spark operator has read the application and will create the driver
-    pod: str = "none"  # none | running | terminated | lost | gated
+    pod: str = "none"  # none | running | terminated | lost | gated | forged (another pod of its name, which has ended)
     pod_held: bool = False  # our finalizer on the driver pod
     told: bool = False  # the application says that it has had its driver
     word: str = ""  # a person's: owed (its node was lost, or its pod made to go) | given: it is dead
@@ -181,6 +181,9 @@ class Budget(NamedTuple):
     early_words: int = 0  # that a driver is dead, before anybody was told of its loss
     resubmissions: int = 0
     pod_deletions: int = 0
+    removals: int = 0  # of drivers' pods, by force, while they run
+    forgeries: int = 0  # of pods that bear a driver's name and record
+    unblocked: int = 0  # deletions of a placeholder
     foreign_applications: int = 0
     refusals: int = 0  # of creates, for certain: a quota, a webhook
     backups: int = 0  # of the API server

@@ -35,6 +35,7 @@ class Surroundings:
             yield from self._objects(s, run)
             yield from self._node(s, run)
             yield from self._meddling(s, run)
+            yield from self._drivers_account(s, run)
         yield from self._redis(s)
         yield from self._api_server(s)
         yield from self._user(s)
@@ -56,7 +57,11 @@ class Surroundings:
             app = "ended" if run.app == "new" else run.app
             ran = run._replace(submitting=False, app=app)
             yield Step(who, f"the driver's name of {run.key} is taken: submission failed", with_run(s, ran))
-        if run.app == "submitted" and not run.deleting and run.pod in ("terminated", "lost", "none"):
+        if (
+            run.app == "submitted"
+            and not run.deleting
+            and run.pod in ("terminated", "lost", "none", "forged")
+        ):
             yield Step(who, f"marks {run.key} as ended", with_run(s, run._replace(app="ended")))
         looks = run.app == "submitted" and not run.deleting
         if s.budget.wrong_failures and (looks or (run.app == "new" and run.submitting)):
@@ -114,9 +119,10 @@ class Surroundings:
         if run.deleting and run.pod == "running":
             after = with_run(s, run._replace(process="dead", pod="terminated"))
             yield Step("kubelet", f"stops the deleted driver of {run.key}", after)
-        orphaned = run.pod == "none" or (run.app == "gone" and run.pod == "running")
+        orphaned = run.pod in ("none", "forged") or (run.app == "gone" and run.pod == "running")
         if orphaned and run.process == "alive" and not run.tombstone:
-            after = with_run(s, run._replace(process="dead", pod="terminated" if run.pod_held else "none"))
+            left = "forged" if run.pod == "forged" else "terminated" if run.pod_held else "none"
+            after = with_run(s, run._replace(process="dead", pod=left))
             yield Step("kubelet", f"stops the orphaned driver of {run.key}", after)
         if run.pod == "running" and run.process == "dead":
             after = with_run(s, run._replace(pod="terminated"))
@@ -156,6 +162,21 @@ class Surroundings:
         if run.token == FOREIGN:
             after = s._replace(runs=tuple(r for r in s.runs if r.key != run.key))
             yield Step("user", f"deletes the application that bears the name of {run.key}", after)
+
+    def _drivers_account(self, s: State, run: Run) -> Iterator[Step]:
+        """What the account of a driver, or an editor, may do to pods where no admission policy refuses it."""
+        who = "driver's account"
+        if s.budget.removals and run.pod in ("running", "lost") and run.held:
+            gone = run._replace(pod="none", pod_held=False, word="owed")
+            after = with_run(spend(s, removals=1), gone)
+            yield Step(who, f"makes the pod of {run.key} go while its driver runs", after, fault=True)
+        if s.budget.forgeries and run.pod == "none" and run.app != "gone":
+            after = with_run(spend(s, forgeries=1), run._replace(pod="forged"))
+            yield Step(who, f"makes a pod of the name and record of {run.key}, which ends", after, fault=True)
+        if s.budget.unblocked and run.pod == "gated":
+            left = run if self.design.placeholder_held else run._replace(pod="none")
+            after = with_run(spend(s, unblocked=1), left)
+            yield Step(who, f"deletes the placeholder of {run.key}", after, fault=True)
 
     def _api_server(self, s: State) -> Iterator[Step]:
         if s.budget.backups and s.budget.api_restores:

@@ -426,6 +426,42 @@ async def test_a_placeholder_is_looked_at_again_when_its_hour_is_over() -> None:
     assert 50 < left <= 60
 
 
+@pytest.mark.parametrize(
+    ("age", "is_going", "namespace_ends", "done"),
+    [
+        (59, True, False, []),
+        (59, False, True, []),
+        (59, True, True, ["let go"]),
+        (61, True, False, ["let go"]),
+        (61, False, False, ["let go", "deleted"]),
+    ],
+)
+async def test_a_placeholder_that_somebody_deletes_keeps_the_drivers_name_for_its_hour_or_until_its_namespace_ends(
+    age: int, is_going: bool, namespace_ends: bool, done: list[str]
+) -> None:
+    api, applications, leftovers, _ = made()
+    taken, did = placeholder(NAME), list[str]()
+    created = datetime.now(UTC) - timedelta(minutes=age)
+    taken["metadata"] |= {"creationTimestamp": created.isoformat()} | (
+        {"deletionTimestamp": "2026-11-19T10:30:00Z"} if is_going else {}
+    )
+    applications._world.pods.seen(taken)
+    api.namespace_ends = namespace_ends
+
+    async def patch(_: Any, __: str, ___: str, body: Json) -> Any:
+        assert body["metadata"]["finalizers"] == []
+        did.append("let go")
+        return taken
+
+    async def delete(*_: Any, **__: Any) -> None:
+        did.append("deleted")
+
+    setattr(api, "patch", patch)  # noqa: B010
+    setattr(api, "delete", delete)  # noqa: B010
+    await leftovers.retire("uid-a")
+    assert did == done
+
+
 @pytest.mark.parametrize("is_over", [False, True])
 async def test_a_job_that_backs_off_goes_on_saying_so_while_its_last_attempt_is_let_go(is_over: bool) -> None:
     """Else it would queue again at once. When its pause is over, what is left keeps it, and it says that."""

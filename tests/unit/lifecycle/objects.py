@@ -63,7 +63,7 @@ def told_there(told: DriverLoss | None = None) -> Json:
 def placeholder(name: str = NAME) -> Json:
     labels = {names.LABEL_JOB_UID: LEASE.uid, names.LABEL_ATTEMPT: "1", names.LABEL_PLACEHOLDER: "true"}
     gates = [{"name": names.SCHEDULING_GATE}]
-    changed = {"labels": labels, "annotations": None, "finalizers": None}
+    changed = {"labels": labels, "annotations": None, "finalizers": [names.FINALIZER_PLACEHOLDER]}
     return {"metadata": _metadata(f"{name}-driver", LEASE, changed), "spec": {"schedulingGates": gates}}
 
 
