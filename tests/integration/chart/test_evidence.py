@@ -27,9 +27,10 @@ SPARK_OPERATOR: list[Json] = [
     {"apiGroups": [GROUP], "resources": ["sparkapplications/status"], "verbs": ["get", "update", "patch"]},
 ]
 LABELS = {names.LABEL_JOB_UID: "5a1b", names.LABEL_ATTEMPT: "1"}
+RECORD = {names.ANNOTATION_LEASE: "{}", names.ANNOTATION_TOKEN: "1"}
 MARKS: Json = {
     "labels": LABELS,
-    "annotations": {names.ANNOTATION_LEASE: "{}", names.ANNOTATION_TOKEN: "1"},
+    "annotations": RECORD,
     "finalizers": [names.FINALIZER_LEASE],
 }
 WORDS = "only the operator and Spark operators write them"
@@ -102,7 +103,22 @@ ATTACKS: dict[str, Ask] = {
     "makes an executor that our finalizer keeps": makes(
         pod("other-driver", MARKS | {"labels": {**LABELS, "spark-role": "executor"}})
     ),
+    "makes an executor with a driver's name": makes(
+        pod("other-driver", {"labels": {**LABELS, "spark-role": "executor"}})
+    ),
+    "makes an executor that says which leases it holds": makes(
+        pod("a-exec-2", {"labels": {**LABELS, "spark-role": "executor"}, "annotations": RECORD})
+    ),
+    "makes a pod that says which leases it holds, without our label": makes(
+        pod("other-driver", {"annotations": RECORD})
+    ),
+    "makes a pod that our finalizer keeps, without our label": makes(
+        pod("other-driver", {"finalizers": [names.FINALIZER_LEASE]})
+    ),
     "makes an application that is evidence": makes(application("other", MARKS)),
+    "makes an application that says which leases it holds, without our label": makes(
+        application("other", {"annotations": RECORD})
+    ),
     "takes a driver's finalizer off": changes("pods/a-driver", metadata(finalizers=None)),
     "takes it off by a JSON patch": changes(
         "pods/a-driver", [{"op": "remove", "path": "/metadata/finalizers/0"}], JSON_PATCH
@@ -113,7 +129,12 @@ ATTACKS: dict[str, Ask] = {
     "makes it another attempt's": changes("pods/a-driver", metadata(labels={names.LABEL_ATTEMPT: "2"})),
     "changes its lease": changes("pods/a-driver", metadata(annotations={names.ANNOTATION_LEASE: "{1}"})),
     "takes its token off": changes("applications/a", metadata(annotations={names.ANNOTATION_TOKEN: None})),
+    "tells a loss of a driver": changes(
+        "pods/a-driver", metadata(annotations={names.ANNOTATION_DRIVER_LOST: "{}"})
+    ),
     "makes a pod evidence that was none": changes("pods/plain", metadata(**MARKS)),
+    "makes an executor a driver": changes("pods/a-exec-1", metadata(labels={"spark-role": "driver"})),
+    "makes an executor a pod of no role": changes("pods/a-exec-1", metadata(labels={"spark-role": None})),
     "makes a driver an executor, and takes its finalizer off": changes(
         "pods/a-driver", metadata(labels={"spark-role": "executor"}, finalizers=None)
     ),
