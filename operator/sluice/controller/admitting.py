@@ -5,7 +5,7 @@ import asyncio
 import logging
 import time
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 
 from sluice.admission import Decision, Holder, Queue, Waiter
@@ -271,7 +271,7 @@ class Admitting:
 
     def _seconds_of_pause(self, job: JobView) -> float:
         """Seconds until it queues again after it had its tables but got nowhere, or after its intent could not be written."""
-        now = datetime.now(UTC)
+        now = clock.now()
         if self.pausing.backs_off(job, now):
             return max(0.1, back_off_left(job, now))
         if (left := self.pausing.seconds_left(job)) > 0:
@@ -301,7 +301,7 @@ class Admitting:
             await self.statuses.write(
                 job, StatusChange(Phase.SUSPENDED, Reason.SUSPENDED, message, understood)
             )
-        elif self.pausing.backs_off(job, datetime.now(UTC)) or self.pausing.seconds_left(job) > 0:
+        elif self.pausing.backs_off(job, clock.now()) or self.pausing.seconds_left(job) > 0:
             return
         elif self.pausing.seconds_to_give_way(job) == 0:
             await self.pausing.give_way(job)

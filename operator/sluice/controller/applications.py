@@ -4,7 +4,6 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from sluice.api import names
 from sluice.api.base import Json
@@ -15,6 +14,7 @@ from sluice.controller import clock
 from sluice.controller.creates import CreateLog
 from sluice.controller.epoch_policy import EpochPolicy
 from sluice.controller.pauses import Pauses
+from sluice.controller.uptime import uptime
 from sluice.controller.world import World
 from sluice.engines import AttemptRun, engine_for, is_placeholder, placeholder
 from sluice.engines.attempt import application_name, driver_pod_name
@@ -62,7 +62,7 @@ NO_ACCOUNT = "error looking up service account"
 """What the API server says of a pod whose account is not there."""
 
 PLACEHOLDER_SECONDS = 3600.0
-"""Seconds: longer than any submission takes that was under way when the driver's name was taken."""
+"""Seconds since a leader first saw it: longer than any submission takes that was under way when the driver's name was taken."""
 
 
 class ForeignApplicationError(Exception):
@@ -81,6 +81,9 @@ class Applications:
         self._asking: Pauses[str] = Pauses(time.monotonic, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
         """Namespaces that were asked whether they are being deleted."""
         self.creates = CreateLog(time.monotonic, lambda: epochs.in_force)
+        self._placeholders: dict[str, float] = {}
+        """When this leader first saw each placeholder, by its uid: the API server's clock tells when it was made, and this
+        machine's may be ahead of that."""
 
     async def create(self, job: JobView, attempt: Attempt, lease: Lease, writer_epoch: int) -> None:
         place = job.namespace, attempt.application
@@ -267,7 +270,7 @@ class Applications:
 
     async def ask_to_stop(self, pod: Json, attempt: Attempt, why: str) -> None:
         """Writes onto the pod of a stream's driver that it is to stop at a batch boundary. One that is gone has ended."""
-        since = attempt.pause.since if attempt.pause is not None else datetime.now(UTC)
+        since = attempt.pause.since if attempt.pause is not None else clock.now()
         said = {names.ANNOTATION_STOP: json.dumps({"since": since.isoformat(), "why": why})}
         try:
             await self._annotate(self._world.pods, pod, said)
@@ -312,16 +315,25 @@ class Applications:
 
     def seconds_of_placeholders(self, uid: str) -> float | None:
         """Seconds until a placeholder of the job is to be looked at; None: it has none."""
-        placed = [pod["metadata"] for pod in self._world.pods.of(uid) if is_placeholder(pod)]
-        left = [PLACEHOLDER_SECONDS - _age(metadata) for metadata in placed]
-        left += [self._asking.seconds_left(one["namespace"]) for one in placed if "deletionTimestamp" in one]
+        placed = [pod for pod in self._world.pods.of(uid) if is_placeholder(pod)]
+        left = [PLACEHOLDER_SECONDS - self._seconds_seen(pod) for pod in placed]
+        going = (pod["metadata"] for pod in placed if "deletionTimestamp" in pod["metadata"])
+        left += [self._asking.seconds_left(metadata["namespace"]) for metadata in going]
         return max(1.0, min(left)) if left else None
+
+    def _seconds_seen(self, pod: Json) -> float:
+        now = uptime()
+        return now - self._placeholders.setdefault(uid_of(pod), now)
+
+    def forget_gone(self) -> None:
+        there = self._world.pods
+        self._placeholders = {uid: at for uid, at in self._placeholders.items() if uid in there}
 
     async def remove_old_placeholders(self, uid: str) -> None:
         """Removes those whose hour is over. One that somebody deletes stays as long, unless its namespace goes with it."""
         for pod in self._world.pods.of(uid):
             if is_placeholder(pod) and (
-                _age(pod["metadata"]) > PLACEHOLDER_SECONDS or await self._goes_with(pod)
+                self._seconds_seen(pod) > PLACEHOLDER_SECONDS or await self._goes_with(pod)
             ):
                 await self._remove(pod, names.FINALIZER_PLACEHOLDER)
 
@@ -427,10 +439,6 @@ def _is_same(now: Json | None, before: Json | None) -> bool:
     if now is None or before is None:
         return now is before
     return (uid_of(now), version_of(now)) == (uid_of(before), version_of(before))
-
-
-def _age(metadata: Json) -> float:
-    return (datetime.now(UTC) - datetime.fromisoformat(metadata["creationTimestamp"])).total_seconds()
 
 
 def attempt_run(job: JobView, attempt: Attempt, lease: Lease, writer_epoch: int) -> AttemptRun:

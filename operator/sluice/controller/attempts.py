@@ -251,7 +251,7 @@ class Attempts:
                 return
         if seen.stage is Stage.NEVER_STARTS:
             seen = await self._with_missing_account(job, seen)
-        now, progress = datetime.now(UTC), None
+        now, progress = clock.now(), None
         as_told = partial(self.neighbours.exception, by=job.namespace)
         attempt = with_driver(job, attempt, seen)
         told_of = {"deleted": deleted, "came_back": end.came_back}
@@ -283,10 +283,10 @@ class Attempts:
         """What the job's status and an Event say after this attempt, and for which failure another one follows."""
         phase, reason, message = phase_after(ended)
         if ended.outcome is Outcome.PAUSED:
-            stopped = after_a_stop(job, ended, datetime.now(UTC))
+            stopped = after_a_stop(job, ended, clock.now())
             return stopped, telling.Told(EventReason.PAUSED, stopped.message), None
         if phase is Phase.FAILED and not job.is_deleted:
-            now = datetime.now(UTC)
+            now = clock.now()
             next_one = (
                 goes_on(job, ended, progress, message, now)
                 if job.streams_for_ever
@@ -298,7 +298,7 @@ class Attempts:
             message = next_one.message
         change = StatusChange(phase, reason, message, attempt=ended)
         if ended.outcome is Outcome.WITHDRAWN:
-            change = withdrawal.waited_in_vain(job, ended, datetime.now(UTC))
+            change = withdrawal.waited_in_vain(job, ended, clock.now())
         return change, telling.ending(phase, reason, change.message, ended), None
 
     async def _with_missing_account(self, job: JobView, seen: Observation) -> Observation:

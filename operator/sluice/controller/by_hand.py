@@ -1,9 +1,9 @@
 """Heeds a person's word that a finished job is to have one more attempt: once for each word, and an Event says what came of it."""
 
 import logging
-from datetime import UTC, datetime
 
 from sluice.api.reasons import EventReason
+from sluice.controller import clock
 from sluice.controller.events import EventWriter
 from sluice.controller.figures import Figures
 from sluice.controller.status import StatusWriter
@@ -32,7 +32,7 @@ class ByHand:
         self._neighbours = neighbours
 
     async def heed(self, job: JobView, asked: str) -> None:
-        match heeded(job, asked, datetime.now(UTC), self._taken(job)):
+        match heeded(job, asked, clock.now(), self._taken(job)):
             case OneMore(change):
                 await self._statuses.write(job, change)
                 self._figures.retried(None)

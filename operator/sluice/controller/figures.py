@@ -5,7 +5,7 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
 from sluice.admission import Holder
 from sluice.api.job import RetryCause
@@ -13,6 +13,7 @@ from sluice.api.job_status import Attempt, AttemptException, Outcome, PauseReaso
 from sluice.conflicts import Level, Verdict
 from sluice.conflicts.lost import EXCEPTIONS
 from sluice.conflicts.rule_ids import NO_CONFLICTS
+from sluice.controller import clock
 from sluice.controller.lease_table import LeaseTable
 from sluice.controller.metrics import Metrics, Winner
 from sluice.controller.world import World
@@ -89,7 +90,7 @@ class Figures:
             self._metrics.granted_after_release(self._clock() - max(freed))
 
     def created(self, attempt: Attempt) -> None:
-        self._metrics.created(_seconds(attempt.granted_at, datetime.now(UTC)))
+        self._metrics.created(_seconds(attempt.granted_at, clock.now()))
 
     def ended(self, job: JobView, attempt: Attempt) -> None:
         avoided = self._avoided.pop(job.uid, None)

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable
-from datetime import UTC, datetime
 
 from sluice.api.job_status import Phase
 from sluice.api.reasons import Reason
@@ -73,7 +72,7 @@ class Leftovers:
 
     def seconds_to_live(self, uid: str) -> float | None:
         """Seconds until a job at rest is removed; None: it stays."""
-        return seconds_to_live(self._world.jobs[uid].body, self._ttl, datetime.now(UTC))
+        return seconds_to_live(self._world.jobs[uid].body, self._ttl, clock.now())
 
     async def block(self, job: JobView) -> bool:
         """Whether something of an earlier attempt must end before the job may run again. An application of an attempt that was
@@ -87,8 +86,7 @@ class Leftovers:
         await self._let_go(job.uid)
         left = [one for one in self._world.evidence(job.uid).by_application.values() if one.holds]
         if left and (
-            self._says_what_is_next(job)
-            or backs_off(job, datetime.now(UTC), self._world.pausing_for(job.uid))
+            self._says_what_is_next(job) or backs_off(job, clock.now(), self._world.pausing_for(job.uid))
         ):
             return True  # what is left may be gone by then
         if left:

@@ -323,6 +323,7 @@ class Loop:
         self.tables.forget_unused()
         self.guard.forget_gone()
         self.admitting.forget_gone()
+        self.attempts.applications.forget_gone()
 
     async def _is_listed(self) -> bool:
         """Whether all has been listed: nothing is judged by what watches may not have brought yet. Later lists come in beside

@@ -1,12 +1,12 @@
 """The one writer of a job's status: one patch per transition, and none when nothing changed. What follows from a transition,
 whoever writes it, is told here."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 from sluice.admission import Blocking
 from sluice.api.job_status import DeltaWriteJobStatus
 from sluice.api.reasons import Reason
+from sluice.controller import clock
 from sluice.controller.epoch_policy import EpochPolicy
 from sluice.controller.events import EventWriter
 from sluice.controller.world import World
@@ -39,7 +39,7 @@ class StatusWriter:
         wrote, and what arrives late, must not bring back an older state."""
         if self._written.get(job.uid) == (job.resource_version, change) and not change.comes_anew:
             return  # it says so already, and is not worked out again to find that
-        now = datetime.now(UTC)
+        now = clock.now()
         await self._patch(job, status_after(job, change, now))
         told = telling.resumed(job.status, change.phase, now)
         if told is not None:
@@ -55,7 +55,7 @@ class StatusWriter:
 
     async def stall(self, job: JobView, reason: Reason, message: str) -> None:
         """Says that the operator can't go on with the job, and leaves everything else as it is."""
-        await self._send(job, stalled(job, reason, message, datetime.now(UTC)))
+        await self._send(job, stalled(job, reason, message, clock.now()))
 
     async def observe_generation(self, job: JobView) -> None:
         await self._patch(job, generation_observed(job))

@@ -4,8 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from sluice.api.job_status import Phase
 from sluice.controller import clock
 from unit.controller.bodies import job_body
+from unit.controller.test_status import Writing
 from unit.controller.test_world import world
 
 
@@ -33,3 +35,13 @@ def test_a_job_that_comes_after_the_clock_was_set_has_used_up_none_of_its_patien
     seen = world()
     seen.job_seen(job_body("a"))
     assert abs(seen.jobs["uid-a"].waited(clock.now())) < 60
+
+
+@pytest.mark.parametrize("ahead", [timedelta(hours=1), timedelta(hours=-1)])
+async def test_a_job_that_queues_again_after_the_clock_was_set_has_used_up_none_of_its_patience(
+    monkeypatch: pytest.MonkeyPatch, ahead: timedelta
+) -> None:
+    monkeypatch.setattr(clock, "_BEGAN", clock._BEGAN - ahead)
+    writing = Writing()
+    await writing.says(Phase.PENDING)
+    assert abs(writing.world.jobs["uid-s"].waited(clock.now())) < 60

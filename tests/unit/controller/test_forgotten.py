@@ -63,7 +63,7 @@ async def test_no_driver_is_ended_because_its_job_is_not_listed_again_yet() -> N
             send_releases=no_releases,
         ),
         leftovers=no(retire=retire),
-        attempts=no(),
+        attempts=no(applications=no(forget_gone=lambda: None)),
         admitting=no(
             consider=lambda _: False,
             holds=lambda _: None,

@@ -35,6 +35,7 @@ class Api:
 
     def __init__(self) -> None:
         self.made: list[str] = []
+        self.deleted: list[str] = []
         self.there: dict[str, Any] = {}
         self.namespace_ends = False
         self.wants_amounts = ""
@@ -43,6 +44,9 @@ class Api:
         if name not in self.there:
             raise NotFoundError(404, "NotFound", "not there")
         return self.there[name]
+
+    async def delete(self, _: Any, __: str, name: str, ___: Any) -> None:
+        self.deleted.append(name)
 
     async def patch(self, _: Any, __: str, name: str, body: dict[str, Any]) -> Any:
         before, given = self.there[name], body["metadata"]
@@ -413,17 +417,47 @@ async def test_in_a_namespace_that_takes_nothing_more_no_unanswered_create_holds
     assert set(released) == {LEASE}
 
 
-async def test_a_placeholder_is_looked_at_again_when_its_hour_is_over() -> None:
+async def test_a_placeholder_is_looked_at_again_when_its_hour_is_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Nothing else would have its job looked at, and the job stays for as long as it is there."""
+    up = _up(monkeypatch)
     _, applications, _, _ = made()
     assert applications.seconds_of_placeholders("uid-a") is None
+    applications._world.pods.seen(placeholder(NAME))
+    assert applications.seconds_of_placeholders("uid-a") == 3600
+    up.now += 3540
+    assert applications.seconds_of_placeholders("uid-a") == 60
+    up.now += 3600
+    assert applications.seconds_of_placeholders("uid-a") == 1
+
+
+@pytest.mark.parametrize("ahead", [timedelta(hours=-2), timedelta(0), timedelta(hours=2)])
+async def test_a_placeholder_keeps_its_name_taken_for_an_hour_whatever_the_clocks_tell(
+    monkeypatch: pytest.MonkeyPatch, ahead: timedelta
+) -> None:
+    """A submission that was under way when the driver's name was taken would find the name free, and its lease is released."""
+    up = _up(monkeypatch)
+    api, applications, leftovers, _ = made()
     taken = placeholder(NAME)
-    created = datetime.now(UTC) - timedelta(minutes=59)
-    taken["metadata"] |= {"creationTimestamp": created.isoformat()}
+    taken["metadata"] |= {"creationTimestamp": (datetime.now(UTC) - ahead).isoformat()}
     applications._world.pods.seen(taken)
-    left = applications.seconds_of_placeholders("uid-a")
-    assert left is not None
-    assert 50 < left <= 60
+    for seconds, deleted in ((0, []), (3599, []), (2, [taken["metadata"]["name"]])):
+        up.now += seconds
+        await leftovers.retire("uid-a")
+        assert api.deleted == deleted
+
+
+class Up:
+    """How long this machine is up."""
+
+    now = 7_000.0
+
+
+def _up(monkeypatch: pytest.MonkeyPatch) -> Up:
+    up = Up()
+    monkeypatch.setattr("sluice.controller.applications.uptime", lambda: up.now)
+    return up
 
 
 @pytest.mark.parametrize(
