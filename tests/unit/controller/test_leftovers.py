@@ -442,6 +442,7 @@ async def test_a_placeholder_keeps_its_name_taken_for_an_hour_whatever_the_clock
     taken = placeholder(NAME)
     taken["metadata"] |= {"creationTimestamp": (datetime.now(UTC) - ahead).isoformat()}
     applications._world.pods.seen(taken)
+    api.there[taken["metadata"]["name"]] = taken
     for seconds, deleted in ((0, []), (3599, []), (2, [taken["metadata"]["name"]])):
         up.now += seconds
         await leftovers.retire("uid-a")
@@ -471,15 +472,15 @@ def _up(monkeypatch: pytest.MonkeyPatch) -> Up:
     ],
 )
 async def test_a_placeholder_that_somebody_deletes_keeps_the_drivers_name_for_its_hour_or_until_its_namespace_ends(
-    age: int, is_going: bool, namespace_ends: bool, done: list[str]
+    monkeypatch: pytest.MonkeyPatch, age: int, is_going: bool, namespace_ends: bool, done: list[str]
 ) -> None:
+    up = _up(monkeypatch)
     api, applications, leftovers, _ = made()
     taken, did = placeholder(NAME), list[str]()
-    created = datetime.now(UTC) - timedelta(minutes=age)
-    taken["metadata"] |= {"creationTimestamp": created.isoformat()} | (
-        {"deletionTimestamp": "2026-11-19T10:30:00Z"} if is_going else {}
-    )
+    taken["metadata"] |= {"deletionTimestamp": "2026-11-19T10:30:00Z"} if is_going else {}
     applications._world.pods.seen(taken)
+    applications.seconds_of_placeholders("uid-a")
+    up.now += age * 60
     api.namespace_ends = namespace_ends
 
     async def patch(_: Any, __: str, ___: str, body: Json) -> Any:
