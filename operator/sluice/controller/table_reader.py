@@ -58,6 +58,8 @@ class TableReader:
         """The generation, by uid, and when it was first asked for."""
         self._answered: dict[TableKey, float] = {}
         """When the read began whose answer is known."""
+        self._found: dict[TableKey, TableFacts] = {}
+        """What these reads found in the log, without what policies declare."""
         self._changed: dict[TableKey, float] = {}
         """When a job ended that may have changed the table."""
         self._rests_until: dict[TableKey, float] = {}
@@ -117,7 +119,7 @@ class TableReader:
                 self._forget(key)
 
     def _forget(self, key: TableKey) -> None:
-        for kept in (self._answered, self._changed, self._rests_until, self._world.facts):
+        for kept in (self._answered, self._found, self._changed, self._rests_until, self._world.facts):
             kept.pop(key, None)
 
     def _arrival(self, job: JobView, now: float) -> float:
@@ -142,15 +144,11 @@ class TableReader:
     async def _answer(self, key: TableKey) -> None:
         try:
             await asyncio.sleep(self._rests_until.get(key, _NEVER) - time.monotonic())
-            by = self._declarations
-            found, begun = await self._read_in_time(key, by)
+            found, begun = await self._read_in_time(key)
         finally:
             del self._reading[key]
             self._overdue.discard(key)
-        if by is not self._declarations:  # it may be another table's
-            self._wake(key)
-            return
-        self._tell(key, found, by)
+        self._tell(key, found)
         self._answered[key] = begun
         now = time.monotonic()
         pause = min(max(self._least_pause, (now - begun) * _PAUSE_TO_READ), LONGEST_PAUSE)
@@ -161,7 +159,7 @@ class TableReader:
         elif not self._world.resting.on(key):
             self._forget(key)
 
-    async def _read_in_time(self, key: TableKey, by: Declarations) -> tuple[TableFacts, float]:
+    async def _read_in_time(self, key: TableKey) -> tuple[TableFacts, float]:
         """Returns the facts and the time when the read began."""
         asked = time.monotonic()
         self.reads += 1
@@ -170,7 +168,7 @@ class TableReader:
             self._overdue.add(key)
             self._threads.is_overdue(key)
             late = unread(f"the log of {key} did not answer within {self._patience:g} s")
-            self._tell(key, late, by, is_told=True)
+            self._tell(key, late, is_told=True)
             self._wake(key)
             await asyncio.wait({reading})
         error = reading.exception()
@@ -184,8 +182,10 @@ class TableReader:
         jobs = (self._world.jobs.get(uid) for uid in self._asking.get(key, ()))
         return list(dict.fromkeys(job.namespace for job in jobs if job is not None)) or [""]
 
-    def _tell(self, key: TableKey, found: TableFacts, by: Declarations, *, is_told: bool = False) -> None:
+    def _tell(self, key: TableKey, found: TableFacts, *, is_told: bool = False) -> None:
         """Tells why tables are unread. `is_told`: the reason is told once for all tables of its store."""
+        self._found[key] = found
+        by = self._declarations
         declared = by.declared(key)
         facts = known(found, declared)
         before = self._world.facts.get(key)
@@ -208,11 +208,25 @@ class TableReader:
             self._world.mark(uid)
 
     def _heed_policies(self) -> None:
-        """Has every table read again after policies changed: what they declare is part of the answer."""
+        """Adds to what logs said what policies declare by now. No log is read again for that: the tables of others do not wait for
+        a policy that changes all the time."""
         self._world.heed_policies()
-        if self._declarations.by_table != self._world.declarations.by_table:
-            self._declarations = self._world.declarations
-            self._answered.clear()
+        before, self._declarations = self._declarations, self._world.declarations
+        if before is self._declarations:
+            return
+        differing = _declared_otherwise(before, self._declarations)
+        if before.names != self._declarations.names:
+            names = [key for key in self._found if key.is_name]
+            differing.update(names)
+            for key in names:  # what is said of a name depends on where it leads
+                self._answered.pop(key, None)
+        for key in differing & self._found.keys():
+            self._tell(key, self._found[key], is_told=True)
+
+
+def _declared_otherwise(before: Declarations, now: Declarations) -> set[TableKey]:
+    one, other = before.by_table, now.by_table
+    return {key for key in one.keys() | other.keys() if one.get(key) != other.get(key)}
 
 
 def _is_same_trouble(one: TableFacts, other: TableFacts) -> bool:

@@ -17,6 +17,7 @@ from sluice.footprint import NotUnderstoodError
 from sluice.lifecycle.job import JobView
 from sluice.predicates import Table
 from sluice.tables import LogStore, TableFacts, TableKey, key_of_name, key_of_path, unread
+from sluice.tables.dialect import delta_rs
 from unit.controller.bodies import PARTITIONED, UPDATE, job_body, policy_body
 
 ORDERS = key_of_path("/lake/orders")
@@ -228,6 +229,31 @@ async def test_a_change_of_a_policy_s_status_reads_nothing_again() -> None:
         await until(lambda: reader.knows(seen.jobs["uid-a"]))
         seen.policy_seen(policy_body("p", version=2, table={"path": "/lake/orders"}))
         assert reader.knows(seen.jobs["uid-a"])
+
+
+@pytest.mark.parametrize("of", ["/lake/other", "/lake/orders"])
+async def test_no_log_is_read_again_because_a_policy_changes_however_often(of: str) -> None:
+    seen, lake = world(), Lake()
+    lake.hangs.clear()
+
+    def change(generation: int, dialect: str) -> None:
+        changed = {"version": generation, "generation": generation, "dialect": {"name": dialect}}
+        seen.policy_seen(policy_body("p", table={"path": of}, **changed))
+
+    async with reading(seen, lake) as reader:
+        change(1, "databricks")
+        seen.job_seen(job_body("a"))
+        assert not reader.knows(seen.jobs["uid-a"])
+        await until(lambda: lake.asked == [ORDERS])
+        change(2, "oss")
+        assert not reader.knows(seen.jobs["uid-a"])
+        lake.hangs.set()
+        await until(lambda: reader.knows(seen.jobs["uid-a"]))
+        change(3, "delta-rs")
+        assert reader.knows(seen.jobs["uid-a"], for_grant=True)
+        declared = delta_rs(None) if of == "/lake/orders" else PARTITIONED.dialect
+        assert seen.facts[ORDERS].dialect == declared
+        assert lake.asked == [ORDERS]
 
 
 async def test_what_no_job_needs_is_forgotten() -> None:
