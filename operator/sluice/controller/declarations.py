@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from pydantic import ValidationError
@@ -11,6 +12,7 @@ from sluice.api.base import Json
 from sluice.api.policy import DeltaTablePolicySpec, PolicyTable
 from sluice.api.problems import problems_of
 from sluice.api.reasons import PolicyReason
+from sluice.api.strings import first_of
 from sluice.policies.standing import LeftOut
 from sluice.tables import Declarations, Policy, TableKey, declarations_of, keys_of
 from sluice.tables.names import NameAndLocation, names_of
@@ -163,11 +165,15 @@ def _without_squatters_by_name(
     if not owners.given:
         return policies, []
     names = names_of([*(policy.table for policy in policies), *bound])
+
+    @cache  # thousands of policies may say one name, which leads to as many places
+    def why_not(namespace: str, name: TableKey) -> str | None:
+        return owners.why_not(namespace, _places(names.key_of(name)))
+
     kept, squatters = [], []
     for policy in policies:
         name, location = policy.table
-        leads = [] if name is None or location is not None else list(_places(names.key_of(name)))
-        why = owners.why_not(policy.namespace, leads)
+        why = None if name is None or location is not None else why_not(policy.namespace, name)
         if why is None:
             kept.append(policy)
         else:
@@ -185,14 +191,14 @@ def _places(key: TableKey) -> Iterator[TableKey]:
 def _ambiguous(policies: Iterable[Policy], found: Declarations) -> Iterator[LeftOut]:
     """Policies that bind a name which others bind elsewhere: told to both, because both would go on believing in theirs. What is
     done for the table of the older one is done by its location, of which there is no doubt."""
-    names, left_out = found.names, {policy.key for policy, _ in found.left_out}
+    left_out = {policy.key for policy, _ in found.left_out}
+    several = {name: sorted(places) for name, places in _several(policies, found).items()}
     for policy in policies:
         name, location = policy.table
         if name is None or location is None:
             continue
-        key = names.key_of(name)
-        elsewhere = sorted(key.bound - {location.text})
-        if key.is_name and elsewhere:
+        elsewhere = first_of(one for one in several.get(name, ()) if one != location.text)
+        if elsewhere:
             goes_on = policy.key not in left_out
             meanwhile = (
                 f"This policy goes on for {location}, by that location"
@@ -202,10 +208,17 @@ def _ambiguous(policies: Iterable[Policy], found: Declarations) -> Iterator[Left
             yield LeftOut(
                 policy.key,
                 PolicyReason.AMBIGUOUS,
-                f"other policies bind {name} to {', '.join(elsewhere)}, this one binds it to {location}: until one location is "
+                f"other policies bind {name} to {elsewhere}, this one binds it to {location}: until one location is "
                 f"left, jobs of this name wait for writers of any of these, and no driver is told where it leads. {meanwhile}",
                 goes_on,
             )
+
+
+def _several(policies: Iterable[Policy], found: Declarations) -> dict[TableKey, frozenset[str]]:
+    """The places of each name that is bound to several: thousands of policies may bind one."""
+    names = {name for name, _ in (policy.table for policy in policies) if name is not None}
+    keys = {name: found.names.key_of(name) for name in names}
+    return {name: key.bound for name, key in keys.items() if key.is_name and key.bound}
 
 
 def _table_alone(spec: Any) -> NameAndLocation:

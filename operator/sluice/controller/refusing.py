@@ -19,7 +19,13 @@ from sluice.lifecycle.neighbours import Neighbours
 from sluice.lifecycle.retrying import why_it_cannot_run_again
 from sluice.lifecycle.runs import app_id_of, kept_slot, slot_named
 from sluice.lifecycle.status import StatusChange
-from sluice.lifecycle.table_rules import Refused, not_understood, risk_not_allowed, wrong_namespace
+from sluice.lifecycle.table_rules import (
+    Refused,
+    not_understood,
+    risk_not_allowed,
+    too_many_places,
+    wrong_namespace,
+)
 from sluice.templates import Permissions
 
 
@@ -42,7 +48,7 @@ class Refusing:
         for checkpoint, owner in self._owners(job):
             if not owner.is_deleted:
                 return in_use(checkpoint, self.neighbours.called(owner.key, job.namespace))
-        return self._by_policy(job)
+        return too_many_places(job.footprint) or self._by_policy(job)
 
     def obstacle(self, job: JobView) -> Obstacle | None:
         """What it waits for besides others and what is around the operator: that one is gone which has its checkpoint."""

@@ -156,8 +156,11 @@ class World:
 
     def _heed_left_out(self, left_out: tuple[LeftOut, ...]) -> None:
         known, self.policies_left_out = self.policies_left_out, {one.policy: one for one in left_out}
-        for one in left_out:
-            if known.get(one.policy) != one:
+        for one in self.policies_left_out.values():
+            before = known.get(one.policy)
+            if (
+                before is None or before.reason is not one.reason
+            ):  # why changes with each change of the others
                 logger.warning("policy %s: %s", one.policy, one.why)
 
     def names_reported(self, names: ReportedNames) -> None:

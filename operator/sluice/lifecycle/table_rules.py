@@ -3,12 +3,15 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from json import dumps
 
 from sluice.api.durations import seconds
 from sluice.api.job import Admission, Retry, Risk
 from sluice.api.policy import UnknownFootprint
 from sluice.api.reasons import Reason
+from sluice.api.strings import first_of
 from sluice.footprint import JobFootprint
+from sluice.predicates.limits import MAX_RECORD
 from sluice.tables import Declaration, Declarations, TableKey
 
 _MOST_QUOTED = 3
@@ -38,6 +41,24 @@ class Patience:
     def __str__(self) -> str:
         by = "" if self.policy is None else f" (admission.defaultTimeout of DeltaTablePolicy {self.policy})"
         return f"{self.timeout}{by}"
+
+
+def too_many_places(footprint: JobFootprint) -> Refused | None:
+    """Refuses a job whose lease the API server would not take: its record is an annotation of the application and of the driver's
+    pod, all of which may have 256 KiB."""
+    reads = () if footprint.reads.any_table else footprint.reads.tables
+    size = len(dumps([*footprint.written_at, *(key.text for key in reads)]))
+    if size <= MAX_RECORD:
+        return None
+    several = first_of(key.text for key in footprint.keys if key.is_name and len(key.bound | key.claimed) > 1)
+    what_to_do = "split it into several jobs"
+    if several:
+        what_to_do = f"leave one path for {several}: DeltaTablePolicies bind it, or runs led it, to many"
+    return Refused(
+        Reason.NOT_UNDERSTOOD,
+        f"not run, because the names of the tables that it may touch take {size:,} bytes in the record of its lease, which takes "
+        f"{MAX_RECORD:,}: {what_to_do}, and create the job again",
+    )
 
 
 def wrong_namespace(namespace: str, tables: Iterable[TableKey], declarations: Declarations) -> Refused | None:

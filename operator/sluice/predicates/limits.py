@@ -25,6 +25,8 @@ MAX_FILLED_TEXT = 500_000
 """Characters of one text with the values of its parameters in it. A job with more is refused."""
 MAX_TABLES = 1_000
 """Tables that one job writes. A job with more is refused."""
+MAX_RECORD = 196_608
+"""Bytes of the names of all tables that one job writes or reads, in the record of its lease. A job with more is refused."""
 MAX_VIEWS = 256
 """Temporary views in one script. A job with more is refused."""
 MAX_VIEWS_UPON = 20_000

@@ -4,6 +4,7 @@ read another table's log: such locations are not read at all."""
 import re
 from pathlib import Path
 
+from sluice.api.strings import first_of
 from sluice.tables.identity import TableKey
 
 _READ_BY_DELTA_RS = ("s3", "gs", "abfss", "hdfs")
@@ -20,7 +21,7 @@ def cannot_be_read(table: TableKey, why: str) -> str:
 
 def address_of(table: TableKey) -> str:
     if table.is_name and table.bound:
-        paths = ", ".join(sorted(table.bound))
+        paths = first_of(sorted(table.bound))
         raise _unreadable(
             table,
             f"it is a catalog name, and policies bind it, or runs led it, to several paths, {paths}: leave one in the policies; of "

@@ -6,7 +6,8 @@ import pytest
 
 from sluice.api.policy import DeltaTablePolicySpec
 from sluice.controller.declarations import KnownPolicies, declarations
-from sluice.tables import LogStore, key_of_name, key_of_path, keys_of
+from sluice.tables import LogStore, TableKey, key_of_name, key_of_path, keys_of
+from sluice.tables.address import LogUnreadableError, address_of
 from sluice.tables.owners import NOBODY, Owners, TableOwner
 from unit.controller.bodies import policy_body
 
@@ -71,6 +72,26 @@ def test_who_binds_a_name_that_others_bind_elsewhere_is_told_on_both_sides() -> 
     assert found.tables == {"etl/a": PATH, "etl/c": key_of_path("/lake/third")}
     assert "other policies bind sales.orders to file:/lake/other" in last["etl/a"].why
     assert "other policies bind sales.orders to file:/lake/orders" in last["etl/b"].why
+
+
+def test_each_of_many_policies_that_bind_one_name_is_told_of_three_others() -> None:
+    """All of their paths, told to each of them, would take gigabytes for a thousand policies."""
+    paths = [f"/lake/{number:03}" for number in range(100)]
+    bodies = [
+        policy_body(f"p{number:03}", table={"path": path, "name": "sales.orders"})
+        for number, path in enumerate(paths)
+    ]
+    found, told = declarations(bodies)
+    assert found.names.key_of(NAME).bound == {f"file:{path}" for path in paths}
+    last = {one.policy: one.why for one in told}
+    for name, others in (
+        ("p000", "file:/lake/001, file:/lake/002, file:/lake/003 and others"),
+        ("p099", "file:/lake/000"),
+    ):
+        assert f"other policies bind sales.orders to {others}" in last[f"etl/{name}"]
+    assert {why.count("file:/lake/") for why in last.values()} == {4, 5}
+    with pytest.raises(LogUnreadableError, match="file:/lake/002 and others: leave one"):
+        address_of(found.names.key_of(NAME))
 
 
 def test_so_does_one_that_is_not_understood() -> None:
@@ -192,6 +213,27 @@ def test_a_squatter_by_a_name_that_the_owner_binds_is_one_too() -> None:
     assert [(one.policy, one.reason) for one in told] == [("etl/old", "NotOwner")]
     alone, _ = KnownPolicies(OWNERS).declarations([squatter])
     assert alone.by_table[NAME].policy == "etl/old", "nobody was given the name, nor knows where it leads"
+
+
+def test_many_policies_by_one_name_cost_no_more_than_each_place_where_it_leads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[TableKey] = []
+    of = Owners.of
+
+    def asking(owners: Owners, table: TableKey) -> tuple[str, ...]:
+        asked.append(table)
+        return of(owners, table)
+
+    monkeypatch.setattr(Owners, "of", asking)
+    many = range(40)
+    binding = [policy_body(f"b{one}", table={"path": f"/lake/{one}", "name": "etl.many"}) for one in many]
+    by_name = [policy_body(f"n{one}", table={"name": "etl.many"}) for one in many]
+    known = KnownPolicies(OWNERS)
+    known.declarations([*binding, *by_name])
+    asked.clear()
+    known.declarations([*binding, *by_name])
+    assert len(asked) == len(many)
 
 
 def test_a_squatter_that_is_not_understood_binds_nothing() -> None:

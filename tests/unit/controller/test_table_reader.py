@@ -237,8 +237,8 @@ async def test_no_log_is_read_again_because_a_policy_changes_however_often(of: s
     lake.hangs.clear()
 
     def change(generation: int, dialect: str) -> None:
-        changed = {"version": generation, "generation": generation, "dialect": {"name": dialect}}
-        seen.policy_seen(policy_body("p", table={"path": of}, **changed))
+        body = policy_body("p", version=generation, generation=generation)
+        seen.policy_seen(body | {"spec": {"table": {"path": of}, "dialect": {"name": dialect}}})
 
     async with reading(seen, lake) as reader:
         change(1, "databricks")

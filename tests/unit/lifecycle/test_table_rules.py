@@ -9,6 +9,7 @@ import pytest
 from sluice.admission import Waiter, decide
 from sluice.api.job import Admission, DeltaWriteJobSpec, Risk
 from sluice.api.policy import DeltaTablePolicySpec
+from sluice.api.reasons import Reason
 from sluice.footprint import JobFootprint, footprint_of
 from sluice.footprint.model import TableFootprint
 from sluice.lifecycle.table_rules import (
@@ -18,6 +19,7 @@ from sluice.lifecycle.table_rules import (
     not_understood,
     patience,
     risk_not_allowed,
+    too_many_places,
     writers_at_a_time,
     wrong_namespace,
 )
@@ -52,6 +54,33 @@ def orders(**spec: Any) -> dict[str, Any]:
 
 def footprint(sql: str, facts: TableFacts = READ, **spec: Any) -> JobFootprint:
     return footprint_of(DeltaWriteJobSpec.model_validate({"sql": sql, **spec}), {}, facts={ORDERS: facts})
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "; ".join(f"DELETE FROM delta.`/lake/{'é' * 60}{number}`" for number in range(900)),
+        "INSERT INTO delta.`/lake/orders` SELECT 1, d FROM "
+        + " CROSS JOIN ".join(f"delta.`/lake/{'é' * 1000}{number}`" for number in range(40)),
+    ],
+)
+def test_a_job_whose_lease_no_annotation_could_hold_is_refused(sql: str) -> None:
+    refused = too_many_places(footprint(sql))
+    assert refused is not None
+    assert refused.reason is Reason.NOT_UNDERSTOOD
+    assert "196,608: split it into several jobs" in refused.message
+    assert too_many_places(footprint("DELETE FROM delta.`/lake/orders`")) is None
+
+
+def test_so_is_one_by_a_name_that_policies_bind_to_hundreds_of_paths() -> None:
+    bound = policies(
+        *({"table": {"path": f"/lake/{'p' * 900}{n}", "name": "sales.orders"}} for n in range(250))
+    )
+    several = bound.names.key_of(key_of_name("sales.orders"))
+    by_name = footprint("DELETE FROM sales.orders WHERE id = 1")
+    refused = too_many_places(replace(by_name, tables=(replace(by_name.tables[0], table=several),)))
+    assert refused is not None
+    assert "leave one path for sales.orders" in refused.message
 
 
 def test_a_job_of_another_namespace_is_refused_with_the_table_the_policy_and_what_to_do() -> None:

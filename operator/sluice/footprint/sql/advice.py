@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from sluice.api.job import Operation
+from sluice.api.strings import first_of
 from sluice.footprint.operations import WRITES_ROWS
 from sluice.predicates import Column, blank
 from sluice.tables import TableFacts, TableKey
@@ -38,7 +39,7 @@ def how_to_bind(widened: Iterable[str]) -> str | None:
 
 def how_to_know(table: TableKey, operation: Operation) -> str | None:
     if table.is_name and table.bound:
-        paths = ", ".join(sorted(table.bound))
+        paths = first_of(sorted(table.bound))
         return f"leave one path for {table}: DeltaTablePolicies bind it, or runs led it, to {paths}"
     if table.is_name:
         return f"bind {table} to its path in a DeltaTablePolicy (table.name and table.path)"
