@@ -4,7 +4,6 @@ import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -121,7 +120,7 @@ def _understood(body: Json) -> Policy | _NotUnderstood:
         read = Policy(*called, spec, metadata["creationTimestamp"])
         read.table, read.declared  # noqa: B018 - what the operator fails on, it fails on here
     except ValidationError as error:
-        return _NotUnderstood(*called, problems_of(error, most=1), _table_alone(body.get("spec")))
+        return _NotUnderstood(*called, problems_of(error, most=1), table_of(body))
     except Exception as error:
         logger.exception("policy %s/%s: the operator failed on it: it does not count", *reversed(called))
         return _NotUnderstood(*called, f"the operator failed on it: {error!r}"[:1024], (None, None))
@@ -221,7 +220,9 @@ def _several(policies: Iterable[Policy], found: Declarations) -> dict[TableKey, 
     return {name: key.bound for name, key in keys.items() if key.is_name and key.bound}
 
 
-def _table_alone(spec: Any) -> NameAndLocation:
+def table_of(body: Json) -> NameAndLocation:
+    """The table of a policy, also of one that is not understood in all else."""
+    spec = body.get("spec")
     try:
         table = PolicyTable.as_stored(spec.get("table") if isinstance(spec, dict) else None)
     except ValidationError:

@@ -15,7 +15,7 @@ from sluice.controller.store_threads import StoreThreads
 from sluice.controller.world import World
 from sluice.lifecycle.finished import is_over
 from sluice.lifecycle.job import JobView
-from sluice.tables import Declarations, TableFacts, TableKey, known, unread, wrong_facts_in
+from sluice.tables import TableFacts, TableKey, known, unread, wrong_facts_in
 
 logger = logging.getLogger(__name__)
 
@@ -214,7 +214,7 @@ class TableReader:
         before, self._declarations = self._declarations, self._world.declarations
         if before is self._declarations:
             return
-        differing = _declared_otherwise(before, self._declarations)
+        differing = self._declarations.differing(before)
         if before.names != self._declarations.names:
             names = [key for key in self._found if key.is_name]
             differing.update(names)
@@ -222,11 +222,6 @@ class TableReader:
                 self._answered.pop(key, None)
         for key in differing & self._found.keys():
             self._tell(key, self._found[key], is_told=True)
-
-
-def _declared_otherwise(before: Declarations, now: Declarations) -> set[TableKey]:
-    one, other = before.by_table, now.by_table
-    return {key for key in one.keys() | other.keys() if one.get(key) != other.get(key)}
 
 
 def _is_same_trouble(one: TableFacts, other: TableFacts) -> bool:

@@ -11,7 +11,7 @@ from sluice.api.base import Json
 from sluice.api.engine_kind import EngineKind
 from sluice.controller import clock
 from sluice.controller.checkpoints import Checkpoints
-from sluice.controller.declarations import KnownPolicies, with_reports
+from sluice.controller.declarations import KnownPolicies, table_of, with_reports
 from sluice.controller.heard_names import HeardNames
 from sluice.controller.jobs_of_policies import JobsOfPolicies
 from sluice.controller.objects import Owned, OwnedApplications
@@ -32,6 +32,7 @@ from sluice.lifecycle.work import Works
 from sluice.policies.standing import LeftOut
 from sluice.tables import Declarations, TableFacts, TableKey
 from sluice.tables.copies import Copies
+from sluice.tables.names import Names, spelled
 from sluice.tables.owners import NOBODY, Owners
 from sluice.tables.reported_names import ReportedNames
 
@@ -70,11 +71,12 @@ class World:
         self.returns_heeded = 0
         self.declarations = Declarations()
         """What policies say, as far as it was heeded, and where runs reported that names lead."""
-        self._by_policies = Declarations()
-        self._left_out_by_policies: tuple[LeftOut, ...] = ()
+        self._by_policies: tuple[Declarations, tuple[LeftOut, ...]] = Declarations(), ()
         self._owners = owners
         self._known_policies = KnownPolicies(owners)
-        self._policies_differ = False
+        self._spoken_of: set[TableKey] | None = None
+        """Tables of policies that changed since policies were last heeded, as they were before and as they are now. None: no policy
+        did."""
         self.reported_names = ReportedNames()
         self._names_differ = False
         self.policies_heeded = 0
@@ -136,17 +138,18 @@ class World:
     def heed_policies(self) -> None:
         """Takes in changed policies, and what runs reported of names: these may lead elsewhere, so what was concluded from that is
         concluded again, for all at once."""
-        if self._policies_differ:
-            self._by_policies, self._left_out_by_policies = self._known_policies.declarations(
-                self.policies.values()
-            )
+        if self._spoken_of is not None:
+            self._by_policies = self._known_policies.declarations(self.policies.values())
         elif not self._names_differ:
             return
-        self._policies_differ = self._names_differ = False
-        before = self.declarations.names
-        self.declarations, by_reports = with_reports(self._by_policies, self.reported_names, self._owners)
-        self._heed_left_out((*self._left_out_by_policies, *by_reports))
+        spoken_of, self._spoken_of, self._names_differ = self._spoken_of or set(), None, False
+        declared_before, before = self.declarations, self.declarations.names
+        declared, left_out = self._by_policies
+        self.declarations, by_reports = with_reports(declared, self.reported_names, self._owners)
+        self._heed_left_out((*left_out, *by_reports))
         self.policies_heeded += 1
+        spoken_of |= self.declarations.differing(declared_before)
+        self.mark_these(self._resting_on(spoken_of, before, self.declarations.names))
         differing = self.declarations.names.differing(before)
         for uid, job in list(self.jobs.items()) if differing else ():
             is_concerned = job.concludes_from(differing)
@@ -154,13 +157,19 @@ class World:
             if is_concerned:
                 self.mark(uid)
 
+    def _resting_on(self, tables: Iterable[TableKey], *names: Names) -> set[str]:
+        """The jobs that rest on these tables, by whatever name or location they may know them."""
+        keys = {one.key_of(table) for one in names for table in tables}.union(tables)
+        others = {TableKey.parse(text) for key in keys for text in key.bound}
+        known_as = {name for key in keys | others if key.is_name for name in spelled(key)}
+        return {uid for key in keys | others | known_as for uid in self.resting.on(key)}
+
     def _heed_left_out(self, left_out: tuple[LeftOut, ...]) -> None:
         known, self.policies_left_out = self.policies_left_out, {one.policy: one for one in left_out}
         for one in self.policies_left_out.values():
             before = known.get(one.policy)
-            if (
-                before is None or before.reason is not one.reason
-            ):  # why changes with each change of the others
+            # Not where only the words differ: those of hundreds may differ with each change of one.
+            if before is None or before.reason is not one.reason:
                 logger.warning("policy %s: %s", one.policy, one.why)
 
     def names_reported(self, names: ReportedNames) -> None:
@@ -336,8 +345,11 @@ class World:
 
     def _policy_changed(self, before: Json | None, now: Json | None) -> None:
         if before is None or now is None or before["metadata"]["generation"] != now["metadata"]["generation"]:
-            self._policies_differ = True
-            self.mark_all()
+            self._spoken_of = self._spoken_of or set()
+            self._changed.set()
+            for body in (one for one in (before, now) if one is not None):
+                self._spoken_of.update(key for key in table_of(body) if key is not None)
+                self.mark_these(map(uid_of, self.of_policies.of(body)))
         self.tally.follow_policy(before, now)
 
     def _arrived(self, body: Json) -> JobView:

@@ -62,6 +62,11 @@ class Declarations:
         found = self.by_table.get(self.names.key_of(key))
         return found.declared if found is not None else None
 
+    def differing(self, other: "Declarations") -> set[TableKey]:
+        """The tables of which `other` declares something else."""
+        tables = self.by_table.keys() | other.by_table.keys()
+        return {key for key in tables if self.by_table.get(key) != other.by_table.get(key)}
+
     def all_of(self, key: TableKey) -> Iterator[Declaration]:
         """Yields what is declared of a table: where its name leads to several locations, of each that it may be; of one
         that was named, also what is declared of that name."""

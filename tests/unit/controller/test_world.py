@@ -7,7 +7,7 @@ import pytest
 from sluice.api import names
 from sluice.controller.world import World
 from sluice.engines import RuntimeProfile, Stage
-from unit.controller.bodies import job_body
+from unit.controller.bodies import job_body, policy_body
 from unit.lifecycle.objects import LEASE, NAME, RUNNING, TERMINATED, application, pod
 
 
@@ -52,6 +52,37 @@ async def test_changes_are_told_once_and_wait_no_longer_than_asked() -> None:
     await seen.wait_for_change(20)
     assert seen.take_changes() == ["uid-a", "job-of-p"]
     assert seen.take_changes() == []
+
+
+def test_a_policy_that_changes_has_the_jobs_of_its_table_looked_at_and_no_others() -> None:
+    seen = world()
+    tables = {
+        "a": "delta.`/lake/a`",
+        "b": "delta.`/lake/b`",
+        "by-name": "sales.orders",
+        "other": "delta.`/lake/other`",
+    }
+
+    def marked(version: int, *, gone: bool = False, **table: str) -> set[str]:
+        """The jobs to be looked at once the policy says this."""
+        seen.policy_seen(policy_body("p", version=version, generation=version, table=table))
+        if gone:
+            seen.policy_gone("policy-p")
+        seen.heed_policies()
+        for job in seen.jobs.values():
+            job.footprint  # noqa: B018 - so that it rests on its table
+        return {uid.removeprefix("uid-") for uid in seen.take_changes()}
+
+    for name, table in tables.items():
+        seen.job_seen(job_body(name, sql=f"DELETE FROM {table} WHERE id = 1"))
+    seen.policy_seen(policy_body("elsewhere", table={"path": "/lake/c", "name": "sales.orders"}))
+    marked(1, path="/lake/a")
+    assert marked(2, path="/lake/a") == {"a"}
+    assert marked(3, path="/lake/b") == {"a", "b"}
+    assert marked(4, path="/lake/c") == {"b", "by-name"}
+    assert marked(5, path="/lake/b", name="sales.orders") == {"b", "by-name"}, "which it may be now"
+    assert marked(6, path="/lake/b", name="sales.orders") == {"b", "by-name"}
+    assert marked(7, path="/lake/b", name="sales.orders", gone=True) == {"b", "by-name"}
 
 
 def test_how_many_jobs_are_in_each_phase_follows_what_is_seen_whatever_stands_there() -> None:
