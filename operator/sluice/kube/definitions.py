@@ -14,6 +14,8 @@ from sluice.kube.resources import JOBS, POLICIES
 
 PUBLISHED = f"/openapi/v3{JOBS.api}"
 _MOST_NAMED = 3
+_STATUS = "status"
+_NO_STATUS = f"the subresource {_STATUS}"
 _UNAVAILABLE = 503
 _RESOURCES = {names.JOB_KIND: JOBS, names.POLICY_KIND: POLICIES}
 _CURE = "apply the definitions of this version: kubectl apply --server-side -f crds/, or helm upgrade with its chart"
@@ -69,7 +71,8 @@ async def look_at_definitions(kube: Kube) -> tuple[Difference, ...]:
 def differences(published: Json) -> tuple[Difference, ...]:
     schemas = (published.get("components") or {}).get("schemas") or {}
     by_kind = {schema_kind(schema): schema for schema in schemas.values()}
-    return tuple(_difference(kind, by_kind.get(kind)) for kind in KINDS)
+    paths = published.get("paths") or {}
+    return tuple(_difference(kind, by_kind.get(kind), paths) for kind in KINDS)
 
 
 def schema_kind(schema: Json) -> str | None:
@@ -79,10 +82,13 @@ def schema_kind(schema: Json) -> str | None:
     return ours[0] if ours else None
 
 
-def _difference(kind: str, schema: Json | None) -> Difference:
+def _difference(kind: str, schema: Json | None, paths: Json) -> Difference:
     if schema is None:
         return Difference(kind, is_served=False)
-    return Difference(kind, missing=missing_in(kind, schema), unknown=unknown_in(kind, schema))
+    served = _RESOURCES[kind]
+    has_status = f"{served.api}/namespaces/{{namespace}}/{served.plural}/{{name}}/{_STATUS}" in paths
+    missing = missing_in(kind, schema) if has_status else (_NO_STATUS, *missing_in(kind, schema))
+    return Difference(kind, missing=missing, unknown=unknown_in(kind, schema))
 
 
 def _few(fields: tuple[str, ...]) -> str:

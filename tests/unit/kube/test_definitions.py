@@ -21,6 +21,12 @@ CRDS = {
 }
 
 
+STATUSES = {
+    f"/apis/sluice.dev/v1alpha1/namespaces/{{namespace}}/{plural}/{{name}}/status"
+    for plural in ("deltawritejobs", "deltatablepolicies")
+}
+
+
 def _published(**changed: Any) -> Any:
     schemas = {
         f"dev.sluice.v1alpha1.{kind}": schema
@@ -28,7 +34,10 @@ def _published(**changed: Any) -> Any:
         for kind, schema in {**CRDS, **changed}.items()
         if schema is not None
     }
-    return {"components": {"schemas": schemas | {"io.k8s.Status": {"type": "object"}}}}
+    return {
+        "components": {"schemas": schemas | {"io.k8s.Status": {"type": "object"}}},
+        "paths": dict.fromkeys(STATUSES),
+    }
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
@@ -71,6 +80,19 @@ async def test_what_is_published_is_held_against_this_version() -> None:
         job, policy = await look_at_definitions(server.kube)
     assert (job.is_older, policy.is_older) == (False, True)
     assert "does not serve DeltaTablePolicy of sluice.dev/v1alpha1: apply the definitions" in str(policy)
+
+
+async def test_a_definition_without_the_subresource_of_statuses_is_another_versions() -> None:
+    """The API server finds no status then, and a status that is written with the rest of an object is anybody's."""
+    without = _published() | {"paths": {}}
+    async with served(told(without)) as server:
+        job, policy = await look_at_definitions(server.kube)
+    assert job.is_older
+    assert policy.is_older
+    assert (
+        "DeltaWriteJob in the cluster is from another version: it lacks the subresource status: apply"
+        in str(job)
+    )
 
 
 async def test_a_group_that_is_not_served_lacks_both_and_no_answer_is_no_proof() -> None:
