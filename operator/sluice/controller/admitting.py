@@ -4,6 +4,7 @@ and follows each change of one job: what it holds, and whether it waits."""
 import asyncio
 import logging
 import time
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -382,10 +383,10 @@ class Admitting:
         elif not self.tables.knows(job, for_grant=True):
             return None
         elif (refused := self.refusing.before_a_grant(job)) is not None:
-            self.workers.do(uid, partial(self.refusing.refuse, job, refused))
+            self.workers.do(uid, partial(self._tell, uid, partial(self.refusing.refuse, job, refused)))
         elif (obstacle := self.surroundings.obstacle_for(job)) is not None:
             if not _says(job, obstacle):
-                self.workers.do(uid, partial(self.tell_obstacle, uid))
+                self.workers.do(uid, partial(self._tell, uid, partial(self.tell_obstacle, uid)))
         elif (kept := self.own_changes.keeps(job)) is not None:
             if (
                 kept.quiet_for
@@ -396,6 +397,16 @@ class Admitting:
         else:
             return job
         return None
+
+    async def _tell(self, uid: str, telling: Callable[[], Awaitable[None]]) -> None:
+        """Tells a job what keeps it from a grant. Where that fails it queues again after a pause, or it would be its turn again at
+        once."""
+        try:
+            await telling()
+        except Exception:
+            self.granting.pauses.tries(uid)
+            raise
+        self.granting.pauses.forget(uid)
 
     async def tell_obstacle(self, uid: str) -> None:
         """Says what is missing around the operator, on a job that would otherwise start or be judged."""

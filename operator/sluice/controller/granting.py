@@ -23,7 +23,7 @@ from sluice.controller.status import StatusWriter
 from sluice.controller.workers import Workers
 from sluice.controller.world import World
 from sluice.engines.attempt import application_name
-from sluice.kube.client import ApiError, ConflictError, NotFoundError
+from sluice.kube.client import ApiError, ConflictError
 from sluice.leases import Grant
 from sluice.lifecycle.holding import lease_for, reach_of
 from sluice.lifecycle.job import JobView
@@ -156,7 +156,7 @@ class Granting:
                 # It was not written: usually the job was edited or deleted after the decision.
                 self.leases.settled(job.uid)
                 self.leases.release(lease)
-            if isinstance(error, ConflictError | NotFoundError):
+            if isinstance(error, ConflictError):
                 self.pauses.forget(job.uid)
             raise
         self.pauses.forget(job.uid)

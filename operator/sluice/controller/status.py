@@ -1,14 +1,16 @@
 """The one writer of a job's status: one patch per transition, and none when nothing changed. What follows from a transition,
 whoever writes it, is told here."""
 
+import time
 from typing import Any
 
 from sluice.admission import Blocking
-from sluice.api.job_status import DeltaWriteJobStatus
+from sluice.api.job_status import DeltaWriteJobStatus, Phase
 from sluice.api.reasons import Reason
 from sluice.controller import clock
 from sluice.controller.epoch_policy import EpochPolicy
 from sluice.controller.events import EventWriter
+from sluice.controller.pauses import Pauses
 from sluice.controller.world import World
 from sluice.kube.client import Kube
 from sluice.kube.resources import JOBS
@@ -24,6 +26,9 @@ from sluice.lifecycle.status import (
     status_after,
 )
 
+FIRST_PAUSE, LONGEST_PAUSE = 2.0, 60.0
+"""Seconds between two writes of what the API server does not keep."""
+
 
 class StatusWriter:
     def __init__(self, kube: Kube, world: World, epochs: EpochPolicy, events: EventWriter) -> None:
@@ -33,14 +38,22 @@ class StatusWriter:
         self._epochs = epochs
         self._written: dict[str, tuple[str, StatusChange]] = {}
         """What was last written, by uid, and the version of the job since."""
+        self._cut: dict[str, tuple[Phase, Reason]] = {}
+        """What was last written, by uid, where the API server has dropped some of it: its definition is of another version."""
+        self._pauses: Pauses[str] = Pauses(time.monotonic, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
+        """Pauses of these: what was dropped would be worked out anew, and written, as soon as the answer is seen."""
 
     async def write(self, job: JobView, change: StatusChange) -> None:
         """Writes the status; fails with ConflictError if anybody changed the job since `job` was read: what a former leader
         wrote, and what arrives late, must not bring back an older state."""
         if self._written.get(job.uid) == (job.resource_version, change) and not change.comes_anew:
             return  # it says so already, and is not worked out again to find that
+        if self._cut.get(job.uid) == (change.phase, change.reason) and not self._pauses.is_due(job.uid):
+            return  # it says so already, as far as it can
         now = clock.now()
-        await self._patch(job, status_after(job, change, now))
+        wanted = status_after(job, change, now)
+        await self._patch(job, wanted)
+        self._note_what_was_dropped(job.uid, change, wanted)
         told = telling.resumed(job.status, change.phase, now)
         if told is not None:
             await self._events.tell(job, told.reason, told.message)
@@ -50,7 +63,18 @@ class StatusWriter:
         else:
             self._written.pop(job.uid, None)
 
+    def _note_what_was_dropped(self, uid: str, change: StatusChange, wanted: DeltaWriteJobStatus) -> None:
+        known = self._world.jobs.get(uid)
+        if known is None or change.phase.is_terminal or not patch_to(known, wanted):
+            self._cut.pop(uid, None)
+            self._pauses.forget(uid)
+        else:
+            self._cut[uid] = change.phase, change.reason
+            self._pauses.tries(uid)
+
     def forget_gone(self) -> None:
+        self._cut = {uid: told for uid, told in self._cut.items() if uid in self._world.jobs}
+        self._pauses.forget_unless(lambda uid: uid in self._cut)
         self._written = {uid: known for uid, known in self._written.items() if uid in self._world.jobs}
 
     async def stall(self, job: JobView, reason: Reason, message: str) -> None:

@@ -96,8 +96,10 @@ class Statuses:
     def __init__(self, world: World, refuses: dict[str, Exception]) -> None:
         self._world = world
         self._refuses = refuses
+        self.asked: list[str] = []
 
     async def write(self, job: JobView, change: StatusChange) -> None:
+        self.asked.append(job.uid)
         if job.name in self._refuses:
             raise self._refuses[job.name]
         status = as_body(status_after(job, change, job.arrived_at))
@@ -200,6 +202,24 @@ async def test_an_intent_that_is_refused_gives_its_grant_back_and_is_tried_ever_
     assert leases.asked.count("uid-b") == 1
 
 
+@pytest.mark.parametrize("status", [422, 500])
+async def test_a_job_that_cannot_be_told_what_keeps_it_from_a_grant_is_tried_ever_more_rarely(
+    clock: Clock, status: int
+) -> None:
+    missing = Obstacle(Reason.DEFINITIONS_OUTDATED, "it lacks the subresource status")
+    _, asked = admitting({"a": ApiError(status, "", "not now")})
+    around: Any = SimpleNamespace(
+        obstacle=missing, obstacle_for=lambda _: missing, obstacle_of_its_own=lambda _: None
+    )
+    asked.surroundings = around
+    for _ in range(100):
+        await turn(asked, "uid-a", "uid-b")
+        clock.now += 0.25
+    written: Any = asked.statuses
+    assert 5 <= written.asked.count("uid-a") <= 10
+    assert written.asked.count("uid-b") == 1
+
+
 async def test_a_job_for_which_redis_has_no_room_says_so_and_asks_ever_more_rarely(clock: Clock) -> None:
     leases, asked = admitting({})
     leases.no_room = "Redis at redis:6379/0 is full"
@@ -225,12 +245,18 @@ async def test_an_intent_without_an_answer_keeps_its_grant_until_the_job_was_ask
     assert set(leases.unsettled) == {"uid-a"}
 
 
-@pytest.mark.parametrize("error", [ConflictError(409, "Conflict", ""), NotFoundError(404, "NotFound", "")])
-async def test_a_job_that_was_changed_meanwhile_is_decided_on_again_at_once(error: Exception) -> None:
+@pytest.mark.parametrize(
+    ("error", "at_once"),
+    [(ConflictError(409, "Conflict", ""), True), (NotFoundError(404, "NotFound", ""), False)],
+)
+async def test_a_job_that_was_changed_meanwhile_is_decided_on_again_at_once_and_one_without_a_status_is_not(
+    error: Exception, *, at_once: bool
+) -> None:
+    """The API server does not find the job, or serves no statuses: a job that is there is asked for ever more rarely."""
     leases, asked = admitting({"a": error})
     await turn(asked)
     assert [lease.uid for lease in leases.held] == ["uid-b"]
-    assert asked.granting.pauses.is_due("uid-a")
+    assert asked.granting.pauses.is_due("uid-a") is at_once
 
 
 async def test_who_waits_is_told_of_one_that_runs_and_how_many_more_are_in_the_way() -> None:

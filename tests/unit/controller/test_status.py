@@ -25,6 +25,8 @@ class Writing:
     def __init__(self) -> None:
         self.world = World({"default": RuntimeProfile(spark_version="4.2.0")})
         self.told: list[str] = []
+        self.writes, self.dropped = 0, frozenset[str]()
+        """How often a status was written, and the fields that the API server drops."""
         given: Any = self
         self._writer = StatusWriter(given, self.world, given, given)
         ended = attempt(outcome=Outcome.PAUSED, ended_at=LONG_AGO)
@@ -48,13 +50,15 @@ class Writing:
         before = self.world.jobs["uid-s"].body
         version = int(before["metadata"]["resourceVersion"]) + 1
         metadata = before["metadata"] | {"resourceVersion": str(version)}
-        return before | {"metadata": metadata, sub: before[sub] | body[sub]}
+        self.writes += 1
+        kept = {name: value for name, value in body[sub].items() if name not in self.dropped}
+        return before | {"metadata": metadata, sub: before[sub] | kept}
 
     async def tell(self, _: Any, reason: str, message: str) -> None:
         self.told.append(f"{reason}: {message}")
 
-    async def says(self, phase: Phase, reason: Reason = Reason.BLOCKED) -> None:
-        await self._writer.write(self.world.jobs["uid-s"], StatusChange(phase, reason, f"{phase}"))
+    async def says(self, phase: Phase, reason: Reason = Reason.BLOCKED, more: str = "") -> None:
+        await self._writer.write(self.world.jobs["uid-s"], StatusChange(phase, reason, f"{phase}{more}"))
 
 
 @pytest.mark.parametrize("first", list(Phase))
@@ -68,3 +72,33 @@ async def test_that_a_pause_is_over_is_told_once_however_the_stream_goes_on(firs
     said = f"Resumed: its pause is over after [0-9]+.[0-9] s: {then}"
     assert len(job.told) == goes_on
     assert all(fullmatch(said, one) for one in job.told)
+
+
+async def test_what_a_definition_of_another_version_drops_is_written_again_ever_more_rarely(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where what is dropped is told by another moment each time, each answer would be followed by another write."""
+    now = Now()
+    monkeypatch.setattr("sluice.controller.status.time", now)
+    writing = Writing()
+    writing.dropped, counted = frozenset({"message"}), list[int]()
+    for seconds in (0, 1, 2, 3, 2, 8):
+        now.at += seconds
+        for look in range(10):
+            await writing.says(Phase.PENDING, more=f" {now.at} {look}")
+        counted.append(writing.writes)
+    assert counted == [1, 1, 2, 2, 3, 4]
+    await writing.says(Phase.WAITING)
+    assert writing.writes == 5, "another phase is written at once"
+    writing.dropped = frozenset()
+    now.at += 100
+    for look in range(3):
+        await writing.says(Phase.WAITING, more=f" {look}")
+    assert writing.writes == 8, "nothing is dropped any more"
+
+
+class Now:
+    at = 0.0
+
+    def monotonic(self) -> float:
+        return self.at
