@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequen
 from dataclasses import dataclass, field
 from hashlib import sha1, sha256
 from typing import Any, Generic, TypeVar
+from zlib import crc32
 
 from sluice.leases.model import Epochs, Lease
 from sluice.leases.reach import Reach
@@ -15,8 +16,12 @@ _T = TypeVar("_T")
 AT_ONCE = 64
 """Changes in one request, which holds up whoever else asks Redis."""
 
+MOST_VERSIONS = 1 << 14
+"""Tables share so many versions: one of its own for each table that was ever granted would fill Redis, and the leader's memory, by
+jobs of made-up tables."""
+
 Versions = MutableMapping[str, str]
-"""The tables' versions as this leader has left them."""
+"""The versions as this leader has left them."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +48,12 @@ class Granting:
     def told(self, versions: Versions) -> Sent:
         """How it is told to Redis, after which the versions are others."""
         lease = self.lease
+        tables = version_keys(lease)
         request = self.granted_to or request_of(lease, versions)
-        decided_on = [versions[table] for table in lease.tables]
+        decided_on = [versions[table] for table in tables]
         left = _left_by(request, lease, versions) if self.granted_to is None else {}
         versions.update(left)
-        words = (request, record(lease, self.reach), lease.rights, lease.tables, decided_on)
+        words = (request, record(lease, self.reach), lease.rights, tables, decided_on)
         return Sent(("GRANT", lease.holder, *words), request, left)
 
 
@@ -61,7 +67,7 @@ class Releasing:
         token, lease = token_text(self.token), self.lease
         left = _left_by(token, lease, versions)
         versions.update(left)
-        return Sent(("RELEASE", lease.holder, token, lease.rights, lease.tables), token, left)
+        return Sent(("RELEASE", lease.holder, token, lease.rights, version_keys(lease)), token, left)
 
 
 def token_text(token: int) -> str:
@@ -76,15 +82,24 @@ def record(lease: Lease, reach: Reach | None) -> str:
 def request_of(lease: Lease, versions: Mapping[str, str]) -> str:
     """Names what is asked for, and what was known when that was decided: an older decision's grant must not answer for a
     newer one."""
-    decided_on = [f"{table} {versions.get(table, '')}" for table in lease.tables]
+    decided_on = [f"{table} {versions.get(table, '')}" for table in version_keys(lease)]
     return sha256("\n".join([lease.holder, lease.hash, *decided_on]).encode()).hexdigest()
+
+
+def version_keys(lease: Lease) -> tuple[str, ...]:
+    """Under which names Redis keeps the versions of its tables."""
+    return tuple(dict.fromkeys(map(version_key, lease.tables)))
+
+
+def version_key(table: str) -> str:
+    return f"{crc32(table.encode('utf-8', 'surrogatepass')) % MOST_VERSIONS:x}"
 
 
 def _left_by(request: str, lease: Lease, versions: Mapping[str, str]) -> dict[str, str]:
     """The versions as the script makes them."""
     return {
         table: sha1(f"{versions[table]} {request}".encode(), usedforsecurity=False).hexdigest()
-        for table in lease.tables
+        for table in version_keys(lease)
     }
 
 

@@ -4,8 +4,9 @@ Each carries the caller's epoch and installation: a Redis that forgot the epoch,
 that keeps another installation's leases answers INSTALLATION; both change nothing. Any of them may run twice (clients repeat a
 request that got no answer), so each is idempotent.
 
-A table's version is a hash of its history: each grant and each release makes a new one from the old one and its own request.
-So equal versions have the same history, and the leader knows beforehand which version it will leave.
+Tables share a bounded number of versions, and what is called a table here is the key of its version. A version is a hash of its
+history: each grant and each release makes a new one from the old one and its own request. So equal versions have the same
+history, and the leader knows beforehand which version it will leave.
 
 A Redis that is full refuses a script at its first write if that one needs room. REBUILD, BEAT, REACH and a CHANGE that releases
 before it grants begin with one that frees, after which they are let through; so leases end, and are told to a next leader. (The

@@ -18,7 +18,17 @@ from redis.commands.core import AsyncScript
 from redis.exceptions import OutOfMemoryError, ResponseError
 
 from sluice.leases import scripts
-from sluice.leases.changes import Granting, InTurn, Releasing, Sent, record, request_of, token_text
+from sluice.leases.changes import (
+    Granting,
+    InTurn,
+    Releasing,
+    Sent,
+    record,
+    request_of,
+    token_text,
+    version_key,
+    version_keys,
+)
 from sluice.leases.fitness import UnfitError, unfit
 from sluice.leases.former import Former, former, token_in
 from sluice.leases.keys import Keys
@@ -60,7 +70,8 @@ class _Held:
     request: str
 
 
-def _stale(table: str) -> StaleError:
+def _stale(lease: Lease, version: str) -> StaleError:
+    table = next((one for one in lease.tables if version_key(one) == version), version)
     return StaleError(f"the history of table {table} in Redis is not the one that this leader left")
 
 
@@ -246,7 +257,7 @@ class LeaseStore:
 
     async def _send(self, changes: Sequence[tuple[int, Granting | Releasing]]) -> Sequence[Any]:
         """Sends these as one request. What was decided on in an epoch that is over is not sent."""
-        touched = {table for _, change in changes for table in change.lease.tables}
+        touched = {table for _, change in changes for table in version_keys(change.lease)}
         versions = {table: self._versions.get(table, "") for table in touched}
         told = [change.told(versions) if epoch == self._epoch else None for epoch, change in changes]
         text = json.dumps([one.words for one in told if one is not None], separators=(",", ":"))
@@ -301,15 +312,15 @@ class LeaseStore:
             case "HELD":
                 raise TakenError(f"{lease.job}: {answer[1]} is held by {answer[2]}, as Redis tells")
             case _:
-                raise _stale(answer[1])
+                raise _stale(lease, answer[1])
 
     def _released(
         self, change: Releasing, sent: Sent, answer: Sequence[str], versions: Mapping[str, str]
     ) -> None:
         """`versions`: those that all changes of the request leave."""
-        for table, version in zip(change.lease.tables, answer, strict=True):
+        for table, version in zip(version_keys(change.lease), answer, strict=True):
             if version != versions[table]:
-                raise _stale(table)
+                raise _stale(change.lease, table)
         self._versions |= sent.left
         self._drop(change.lease)
 

@@ -7,7 +7,7 @@ import pytest
 from redis.asyncio import Redis
 
 from sluice.leases import ForgottenError, Grant, Lease, LeaseStore, StaleError
-from sluice.leases.changes import AT_ONCE, InTurn
+from sluice.leases.changes import AT_ONCE, InTurn, version_keys
 from sluice.leases.store import TakenError
 
 
@@ -125,7 +125,8 @@ async def test_memory_and_redis_stay_the_same_whatever_comes_together(
         rights = {right: one.holder for one in held for right in one.rights}
         assert await redis.hgetall("sluice:{test}:rights") == rights
     await store.grant(lease("z", "a", "b", "c", "d"))
-    await redis.hset("sluice:{test}:versions", "c", "what it was before")
+    (version,) = version_keys(lease("x", "c"))
+    await redis.hset("sluice:{test}:versions", version, "what it was before")
     outcomes = await asyncio.gather(
         store.release(lease("z")),
         store.grant(lease("y", "a")),

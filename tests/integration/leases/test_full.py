@@ -8,6 +8,7 @@ import pytest
 from redis.asyncio import Redis
 
 from sluice.leases import FullError, Lease, LeaseStore, Reach, StaleError
+from sluice.leases.changes import version_keys
 
 LEASE = Lease("a", 1, "h", "etl/a", ("file:/t", "file:/u"))
 OTHER = Lease("b", 1, "h", "etl/b", ("file:/t",))
@@ -56,7 +57,7 @@ async def test_a_full_redis_takes_releases_that_come_together_with_grants(full: 
 async def test_a_release_by_a_full_redis_is_told_apart_like_any_other(full: LeaseStore, redis: Redis) -> None:
     await full.release(LEASE)
     await redis.config_set("maxmemory", "0")
-    await redis.hset("sluice:{test}:versions", "file:/t", "another's")
+    await redis.hset("sluice:{test}:versions", version_keys(OTHER)[0], "another's")
     with pytest.raises(StaleError):
         await full.grant(OTHER)
 

@@ -23,6 +23,7 @@ from sluice.leases import (
     RefusedError,
     StaleError,
 )
+from sluice.leases.changes import MOST_VERSIONS, version_key, version_keys
 from sluice.leases.former import AdoptedMeanwhileError, DamagedTableError, adopt, former
 from sluice.leases.keys import Keys
 from sluice.leases.store import TakenError
@@ -88,6 +89,35 @@ async def test_what_is_learned_of_a_holder_that_went_or_came_anew_is_not_noted(
     assert await state(redis) == before
 
 
+async def test_tables_that_were_granted_once_leave_a_bounded_part_of_redis(
+    store: LeaseStore, redis: Redis
+) -> None:
+    """Otherwise any author of jobs could fill it, and the leader's memory, with tables that are none."""
+    for job in range(40):
+        granted = lease(f"{job}", *(f"file:/lake/{job}/{number}" for number in range(1000)))
+        await store.grant(granted)
+        await store.release(granted)
+    assert await redis.hlen("sluice:{test}:versions") <= MOST_VERSIONS
+    assert len(store._versions) <= MOST_VERSIONS
+    assert (await redis.memory_usage("sluice:{test}:versions") or 0) < 4_000_000
+
+
+async def test_tables_that_share_a_version_are_granted_and_released_like_others(store: LeaseStore) -> None:
+    found: dict[str, int] = {}
+    other = next(n for n in range(MOST_VERSIONS + 1) if found.setdefault(version_key(f"file:/{n}"), n) != n)
+    one = found[version_key(f"file:/{other}")]
+    both = lease("both", f"file:/{one}", f"file:/{other}")
+    apart = [lease("one", f"file:/{one}"), lease("other", f"file:/{other}")]
+    assert len(version_keys(both)) == 1
+    await asyncio.gather(*map(store.grant, (both, *apart)))
+    await asyncio.gather(
+        store.release(both), store.release(apart[0]), store.grant(lease("last", f"file:/{one}"))
+    )
+    assert {one.uid for one in store.held} == {"other", "last"}
+    await store.release(apart[1])
+    await store.check_memory()
+
+
 async def test_a_grant_asked_for_twice_is_one_grant(store: LeaseStore, redis: Redis) -> None:
     first = await store.grant(lease("a"))
     before = await state(redis)
@@ -116,7 +146,7 @@ async def test_a_release_asked_for_twice_is_one_release(store: LeaseStore, redis
 async def test_all_tables_or_none(store: LeaseStore, redis: Redis) -> None:
     await store.grant(lease("a", "file:/1"))
     await redis.hset(
-        "sluice:{test}:versions", "file:/2", "another's"
+        "sluice:{test}:versions", version_key("file:/2"), "another's"
     )  # a history that this leader has not left
     before = await state(redis)
     with pytest.raises(StaleError, match="file:/2"):
