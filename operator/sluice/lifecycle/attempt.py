@@ -525,7 +525,7 @@ def _if_its_node_is_gone(job: JobView, evidence: Evidence, loss: DriverLoss) -> 
     """A node may fall silent before it has told of the driver's container: then nothing tells that it did."""
     return (
         f"; its pod is being deleted: {evidence.void_words}should its node be gone, say that it is dead: "
-        f"{_declare_dead(job, evidence, loss)}"
+        f"{_commands_on_the_pod(evidence)}{_declare_dead(job, evidence, loss)}"
     )
 
 
@@ -535,8 +535,6 @@ def _declare_dead(job: JobView, evidence: Evidence, loss: DriverLoss) -> str:
 
 
 def _commands_on_the_pod(evidence: Evidence) -> str:
-    """A pod that stays would hold its lease again once nothing tells any more that it is dead; and should its node come back, a
-    pod that is being deleted is ended there."""
-    if evidence.pod is None or evidence.pod_is_going:
-        return ""
-    return command_on_pod(evidence.pod)
+    """A pod that stays would hold its lease again once nothing tells any more that it is dead, also one that is being deleted and
+    waits for its node; and should its node come back, a pod that is being deleted is ended there."""
+    return "" if evidence.pod is None else command_on_pod(evidence.pod)

@@ -221,6 +221,25 @@ def test_what_the_message_says_ends_a_driver_whose_node_is_gone(shared: Played, 
     shared.reaches("behind-burnt", "Succeeded")
 
 
+def test_what_the_message_says_ends_a_driver_whose_pod_was_being_deleted_when_its_node_fell_silent(
+    cluster: Played, operators: StartOperator, kubectl: Kubectl
+) -> None:
+    """The pod waits for its node: one that stayed would hold the lease again once neither its job nor its application is left."""
+    operator = operators("first")
+    uid, driver = _with_its_node(cluster, "drowned")
+    cluster.delete_pod_gently(driver.pod)
+    cluster.patch_pod_status(driver.pod, {"conditions": readiness(node_is_silent=True)})
+    for command in cluster.reaches("drowned", "Ending")["message"].partition("say so: ")[2].split(" && "):
+        _runs(kubectl, command)
+    assert cluster.reaches("drowned", "Failed")["reason"] == "DriverLost"
+    _leases_go(cluster, uid)
+    eventually(lambda: cluster.pod(driver.pod) is None, "the pod goes", show=cluster.pods)
+    cluster.delete("drowned")
+    eventually(lambda: cluster.application(driver.application) is None, "the application goes")
+    operator.kill()
+    operators("second").says("the lease table was rebuilt with 0 leases")
+
+
 def test_a_lost_driver_keeps_its_lease_when_its_namespace_is_deleted_and_keeps_no_namespace(
     cluster: Played, operators: StartOperator, redis: RedisProcess, kubeconfig: Path
 ) -> None:
