@@ -28,6 +28,7 @@ from sluice.lifecycle.status import (
 
 FIRST_PAUSE, LONGEST_PAUSE = 2.0, 60.0
 """Seconds between two writes of what the API server does not keep."""
+_EPOCH = "writerEpoch"
 
 
 class StatusWriter:
@@ -65,12 +66,13 @@ class StatusWriter:
 
     def _note_what_was_dropped(self, uid: str, change: StatusChange, wanted: DeltaWriteJobStatus) -> None:
         known = self._world.jobs.get(uid)
-        if known is None or change.phase.is_terminal or not patch_to(known, wanted):
-            self._cut.pop(uid, None)
-            self._pauses.forget(uid)
-        else:
+        lacking = {} if known is None or change.phase.is_terminal else patch_to(known, wanted)
+        if any(value is not None for name, value in lacking.items() if name != _EPOCH):
             self._cut[uid] = change.phase, change.reason
             self._pauses.tries(uid)
+        else:
+            self._cut.pop(uid, None)
+            self._pauses.forget(uid)
 
     def forget_gone(self) -> None:
         self._cut = {uid: told for uid, told in self._cut.items() if uid in self._world.jobs}
@@ -99,7 +101,7 @@ class StatusWriter:
         if not patch:
             return
         metadata = {"uid": job.uid, "resourceVersion": job.resource_version}
-        written = patch | {"writerEpoch": self._epochs.epoch or 0}
+        written = patch | {_EPOCH: self._epochs.epoch or 0}
         body: dict[str, Any] = {"metadata": metadata, "status": written}
         patched = await self._kube.patch(JOBS, job.namespace, job.name, body, sub="status")
         self._world.job_seen(patched)

@@ -19,6 +19,17 @@ from unit.lifecycle.streaming import attempt, spec
 LONG_AGO = datetime.now(UTC) - timedelta(minutes=5)
 
 
+def merged(before: Json, patch: Json) -> Json:
+    """As an API server merges a patch."""
+    after = dict(before)
+    for name, value in patch.items():
+        if value is None:
+            after.pop(name, None)
+        else:
+            after[name] = merged(before.get(name) or {}, value) if isinstance(value, dict) else value
+    return after
+
+
 class Writing:
     """A stream that pauses, and a writer of its status; the API server and the Events are played."""
 
@@ -52,7 +63,7 @@ class Writing:
         metadata = before["metadata"] | {"resourceVersion": str(version)}
         self.writes += 1
         kept = {name: value for name, value in body[sub].items() if name not in self.dropped}
-        return before | {"metadata": metadata, sub: before[sub] | kept}
+        return before | {"metadata": metadata, sub: merged(before[sub], kept)}
 
     async def tell(self, _: Any, reason: str, message: str) -> None:
         self.told.append(f"{reason}: {message}")
@@ -72,6 +83,14 @@ async def test_that_a_pause_is_over_is_told_once_however_the_stream_goes_on(firs
     said = f"Resumed: its pause is over after [0-9]+.[0-9] s: {then}"
     assert len(job.told) == goes_on
     assert all(fullmatch(said, one) for one in job.told)
+
+
+async def test_what_is_kept_is_written_again_at_once_also_by_the_next_leader() -> None:
+    writing = Writing()
+    for epoch in (1, 2, 2):
+        writing.epoch = epoch
+        await writing.says(Phase.PENDING, more=f" {writing.writes}")
+    assert writing.writes == 3
 
 
 async def test_what_a_definition_of_another_version_drops_is_written_again_ever_more_rarely(
