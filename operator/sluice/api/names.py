@@ -120,6 +120,11 @@ def epoch_policy(namespace: str, deployment: str, judged: str) -> str:
     return f"{judged}.{deployment}.{namespace}.epoch.{GROUP}"
 
 
+def drivers_policy(namespace: str, deployment: str) -> str:
+    """The admission policy of an installation that judges what drivers write."""
+    return f"drivers.{deployment}.{namespace}.{GROUP}"
+
+
 def revoke_command(holder: str, *, namespace: str, deployment: str) -> str:
     """The whole command that frees a lease of an installation, which is in that namespace."""
     which = "" if deployment == DEPLOYMENT else f" --deployment {deployment}"

@@ -23,7 +23,7 @@ from sluice.online.findings import Examination, Finding, fail, ok, warn
 from sluice.online.leader import leader_in
 from sluice.online.redis_check import redis_findings
 from sluice.online.register_check import register_findings
-from sluice.online.runtime_checks import job_namespaces, runtime_findings
+from sluice.online.runtime_checks import job_namespaces, judged_accounts, runtime_findings
 from sluice.online.spark_operator import unserved
 from sluice.online.stalled_policies import policy_findings
 from sluice.online.table_checks import table_findings
@@ -254,7 +254,8 @@ async def _runtimes(kube: Kube, at: Installation, _asked: Asked) -> AsyncIterato
             "runtimes", "", "the runtime profiles are not known", "name the operator's file by --config"
         )
         return
-    async for finding in runtime_findings(kube, at.profiles, await job_namespaces(kube, at)):
+    namespaces, judged = await job_namespaces(kube, at), await judged_accounts(kube, at)
+    async for finding in runtime_findings(kube, at.profiles, namespaces, judged):
         yield finding
 
 

@@ -1,11 +1,13 @@
 """What runtime profiles need in the namespaces of jobs: the account of the drivers, its rights, a log store that is safe."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+import re
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 
+from sluice.api import names
 from sluice.engines import RuntimeProfile
 from sluice.engines.account import DRIVER_RIGHTS, commands
 from sluice.kube.client import ApiError, Kube, NotFoundError
-from sluice.kube.resources import JOBS, SERVICE_ACCOUNTS, Resource
+from sluice.kube.resources import ADMISSION_POLICIES, JOBS, SERVICE_ACCOUNTS, Resource
 from sluice.kube.rights import Ask, Right, Where, may_account
 from sluice.online.connection import Installation
 from sluice.online.findings import Finding, fail, ok, warn
@@ -15,6 +17,7 @@ from sluice.tables.log_store import S3_CONDITIONAL_LOG_STORE, LogStore, log_stor
 DEFAULT_ACCOUNT = "default"
 """As which drivers run whose profile names no account."""
 
+_ACCOUNTS = "system:serviceaccount:"
 _FILE = key_of_path("file:/any/table")
 _S3 = {scheme: key_of_path(f"{scheme}://any/table") for scheme in ("s3", "s3a")}
 """Delta looks a log store up by the scheme as it is written."""
@@ -34,9 +37,31 @@ async def job_namespaces(kube: Kube, at: Installation) -> list[str]:
     return sorted({job["metadata"]["namespace"] for page in pages for job in page["items"]})
 
 
+async def judged_accounts(kube: Kube, at: Installation) -> Collection[str] | None:
+    """The accounts whose drivers the chart's policy judges, as admissionPolicy.driverAccounts lists them; None: no policies are
+    expected, or the cluster does not show them, which the check of these tells."""
+    if not at.admission_policy:
+        return None
+    try:
+        policy = await kube.get(ADMISSION_POLICIES, None, names.drivers_policy(at.namespace, at.deployment))
+    except NotFoundError:
+        return ()
+    except ApiError as error:
+        if not error.status:
+            raise
+        return None
+    conditions = (policy.get("spec") or {}).get("matchConditions") or ()
+    texts = re.findall(r"'([^']+)'", " ".join(str(one.get("expression")) for one in conditions))
+    return {text.removeprefix(_ACCOUNTS) if text.startswith(_ACCOUNTS) else f"*:{text}" for text in texts}
+
+
 async def runtime_findings(
-    kube: Kube, profiles: Mapping[str, RuntimeProfile], namespaces: Sequence[str]
+    kube: Kube,
+    profiles: Mapping[str, RuntimeProfile],
+    namespaces: Sequence[str],
+    judged: Collection[str] | None = None,
 ) -> AsyncIterator[Finding]:
+    """`judged`: the accounts whose drivers an admission policy judges; None: that is not known."""
     accounts: dict[str, list[str]] = {}
     for name, profile in sorted(profiles.items()):
         accounts.setdefault(profile.service_account or DEFAULT_ACCOUNT, []).append(name)
@@ -49,6 +74,17 @@ async def runtime_findings(
     for namespace in namespaces:
         for account, used_by in accounts.items():
             yield await _account(kube, namespace, account, used_by)
+            if judged is not None and not {f"{namespace}:{account}", f"*:{account}"} & {*judged}:
+                yield _unjudged(namespace, account, used_by)
+
+
+def _unjudged(namespace: str, account: str, used_by: list[str]) -> Finding:
+    message = (
+        f"drivers of runtime {', '.join(used_by)} may change the pods of others in namespace {namespace}: the chart's admission "
+        "policy for drivers does not judge this account"
+    )
+    cure = f"add *:{account}, or {namespace}:{account}, to admissionPolicy.driverAccounts of the chart"
+    return warn("driver account", f"{namespace}:{account}", message, cure)
 
 
 async def _account(kube: Kube, namespace: str, account: str, used_by: list[str]) -> Finding:

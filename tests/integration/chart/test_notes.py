@@ -11,6 +11,7 @@ from integration.chart.helm import Helm
 from integration.conftest import Kubectl
 from sluice.engines.account import commands, driver_rules
 
+ETL = ("runtimes.etl.serviceAccount=etl", "runtimes.etl.sparkVersion=4.2.0", "runtimes.etl.image=spark")
 WITHOUT_ACCOUNT = [(), ("watchNamespaces={team}", "jobServiceAccount.create=false")]
 
 
@@ -39,12 +40,31 @@ def test_the_commands_make_the_account_and_its_rights(
     assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "etl", "namespace": namespace}]
 
 
-def test_drivers_of_accounts_that_the_chart_does_not_make_are_to_be_listed(
-    helm: Helm, kubeconfig: Path
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ((), "*:spark"),
+        (("admissionPolicy.driverAccounts={*:spark}",), None),
+        (("admissionPolicy.driverAccounts={*:another}",), "*:spark"),
+        (("watchNamespaces={team}",), None),
+        (
+            ("watchNamespaces={team}", "runtimes.default.serviceAccount=etl", "jobServiceAccount.name=etl"),
+            None,
+        ),
+        (("watchNamespaces={team}", "jobServiceAccount.create=false"), "*:spark"),
+        (("watchNamespaces={team}", *ETL), "*:etl"),
+        (("watchNamespaces={team}", "admissionPolicy.enabled=false"), None),
+    ],
+)
+def test_drivers_of_accounts_that_no_policy_judges_are_to_be_listed(
+    helm: Helm, kubeconfig: Path, values: tuple[str, ...], told: str | None
 ) -> None:
-    listed = ("*:spark", "admissionPolicy.driverAccounts={*:spark}")
-    assert f'"{listed[0]}"' in helm.notes(kubeconfig, "sluice-system")
-    assert "admissionPolicy.driverAccounts" not in helm.notes(kubeconfig, "sluice-system", listed[1])
+    notes = helm.notes(kubeconfig, "sluice-system", *values)
+    warning = (
+        f"drivers of these accounts may change the pods of others in their namespace: {told}. List them in\n"
+    )
+    assert (warning in notes) is (told is not None)
+    assert ("admissionPolicy.driverAccounts" in notes) is (told is not None)
 
 
 def test_an_account_that_the_chart_makes_needs_no_commands(helm: Helm, kubeconfig: Path) -> None:

@@ -352,3 +352,35 @@ def test_doctor_tells_whether_the_policy_is_there_and_bound_to_the_installation(
     assert [level for level, _ in _found(here, kubeconfig, not_expecting)] == ["fail", "fail", "fail", "ok"]
     here.loosen({"validationActions": ["Audit"]})
     assert ("fail", "its binding refuses nothing (validationActions)") in _found(here, kubeconfig, expecting)
+
+
+def test_doctor_names_the_accounts_of_drivers_that_no_policy_judges(
+    here: Fenced, kubeconfig: Path, redis: RedisProcess, tmp_path: Path
+) -> None:
+    """The chart makes the account spark, and its policy judges that one."""
+    namespace = here.objects.namespace
+    accounts = {"default": "spark", "etl": "etl"}
+    runtimes = {
+        name: {"sparkVersion": "4.2.0", "serviceAccount": account} for name, account in accounts.items()
+    }
+    file = tmp_path / "sluice.yaml"
+
+    def told(*, expected: bool) -> list[tuple[str, str]]:
+        config = configuration([namespace], redis.url, runtimes=runtimes, admissionPolicy=expected)
+        file.write_text(yaml.safe_dump(config))
+        done = sluice(kubeconfig, "doctor", "--config", str(file), "-o", "json")
+        assert done.stdout, done.stderr
+        checks = json.loads(done.stdout)["checks"]
+        return sorted((one["subject"], one["cure"]) for one in checks if one["check"] == "driver account")
+
+    unjudged = [
+        (
+            f"{namespace}:{name}",
+            f"add *:{name}, or {namespace}:{name}, to admissionPolicy.driverAccounts of the chart",
+        )
+        for name in ("etl", "spark")
+    ]
+    assert told(expected=True) == unjudged
+    here.install("drivers.")
+    assert told(expected=True) == unjudged[:1]
+    assert told(expected=False) == []
