@@ -20,6 +20,7 @@ RULES = (
     "values of annotations, also in settings, but for those of Sluice, Kubernetes and the Spark operators",
     "managedFields and last-applied-configuration",
     "values of settings and fields whose names say that they are secrets (password, secret, token, access key and the like)",
+    "values of headers that probes send, and of the attributes of volumes",
     "values of Java's properties (-Dname=value), but for those of Java, of its logging and of Spark",
     "the runner's --plan argument, which is the job's own spec again, encoded",
     "in all texts: users and passwords in addresses, signed queries, values assigned to such names, bearer tokens, private keys",
@@ -97,6 +98,11 @@ _SETS_A_VARIABLE = re.compile(r"^spark\.(kubernetes\.driverEnv|executorEnv)\.(?P
 _SETS_AN_ANNOTATION = re.compile(
     r"^spark\.kubernetes\.(driver|executor|driver\.service)\.annotation\.(?P<name>.+)"
 )
+_OF_KUBERNETES = frozenset(("imagePullSecrets", "secret", "secrets", "serviceAccountToken"))
+"""Fields that name secrets and hold none."""
+_HIDDEN_WHOLE = frozenset(("httpHeaders", "volumeAttributes"))
+"""What a probe sends, and what a driver of volumes is told: people write keys there under names of their own."""
+_NAMED = frozenset(("name", "key"))
 _DROPPED = frozenset(("managedFields", "kubectl.kubernetes.io/last-applied-configuration"))
 _ARGUMENTS = frozenset(("args", "arguments", "command", "driverArgs"))
 _PLAN = "--plan="
@@ -153,6 +159,12 @@ class Masking:
         kept = {str(name): value for name, value in body.items() if name not in _DROPPED}
         if key.lower().endswith("annotations"):
             return {name: self._annotation(name, value) for name, value in kept.items()}
+        called = next((kept[one] for one in _NAMED if isinstance(kept.get(one), str)), "")
+        if is_called_secret(called) and "value" in kept:
+            return {
+                name: self._hidden(called, value) if name == "value" else value
+                for name, value in kept.items()
+            }
         if key == "envVars":
             return {name: self._variable(name, value) for name, value in kept.items()}
         if key == "options":
@@ -164,7 +176,8 @@ class Masking:
 
     def _field(self, name: str, value: Any) -> Any:
         if isinstance(value, Mapping | list):
-            return self.masked(value, name)
+            is_hidden = name in _HIDDEN_WHOLE or (is_called_secret(name) and name not in _OF_KUBERNETES)
+            return self._hidden_below(name, value) if is_hidden else self.masked(value, name)
         if isinstance(value, bool) or value is None or (name == "token" and isinstance(value, int)):
             return value
         if (variable := _SETS_A_VARIABLE.match(name)) is not None:
@@ -172,6 +185,17 @@ class Masking:
         if (annotation := _SETS_AN_ANNOTATION.match(name)) is not None:
             return self._annotation(annotation["name"], value)
         return self._hidden(name, value) if is_called_secret(name) else self.masked(value)
+
+    def _hidden_below(self, name: str, value: Any) -> Any:
+        """Nothing is kept of what lies below but its fields' names, and the names of headers."""
+        if isinstance(value, Mapping):
+            return {
+                str(key): one if key in _NAMED and "value" in value else self._hidden_below(name, one)
+                for key, one in value.items()
+            }
+        if isinstance(value, list):
+            return [self._hidden_below(name, one) for one in value]
+        return self._hidden(name, value)
 
     def _masked_list(self, body: list[Any], key: str) -> list[Any]:
         if key == "env":

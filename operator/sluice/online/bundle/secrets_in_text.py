@@ -24,7 +24,7 @@ _ESCAPED_QUOTED = r"\\\"(?:(?!\\\").)*\\\""
 
 _ASSIGNED = re.compile(
     rf"(?i)(?P<name>{_CALLED}{_NAME}{{0,128}})"
-    r"(?P<between>\\?[\"']?[ \t]*(?:=>|[=:]|[ \t](?=\\?[\"']))[ \t]*(?:(?:bearer|basic)[ \t]+)?)"
+    r"(?P<between>\\?[\"'`]?[ \t]*(?:=>|[=:]|[ \t](?=\\?[\"']))[ \t]*(?:(?:bearer|basic)[ \t]+)?)"
     rf"(?P<value>{_ESCAPED_QUOTED}|{_QUOTED}|{_ONE_WORD})"
 )
 _OPTION = re.compile(
@@ -42,6 +42,8 @@ _WHOLE: tuple[tuple[re.Pattern[str], str], ...] = (
     ),
     # The user and the password before the host of an address; a container of an object store stands there, too, without a colon.
     (re.compile(r"(?<=://)[^\s/:@'\"`]{0,256}:[^\s'\"`]{1,512}@"), f"{STARS}@"),
+    # A token stands there alone, too.
+    (re.compile(r"(?i)((?<=http://)|(?<=https://))[^\s/:@'\"`]{1,512}@"), f"{STARS}@"),
     (
         re.compile(r"(?i)((?<=s3://)|(?<=s3[an]://)|(?<=gs://)|(?<=oss://)|(?<=cos://))[^\s/'\"`@]{0,512}@"),
         f"{STARS}@",

@@ -50,6 +50,33 @@ def test_settings_and_fields_that_are_called_secret_lose_their_values_whatever_t
     }
 
 
+def test_all_that_lies_below_a_field_that_is_called_secret_is_left_out() -> None:
+    given: dict[str, Any] = {
+        "parameters": {"password": {"string": "hunter2"}, "day": {"date": "2026-11-19"}},
+        "sparkConf": {"spark.lake.password": ["hunter2"]},
+        "credentials": {"user": "me", "keys": [{"first": 7}]},
+        "settings": [{"name": "db-password", "value": "hunter2"}, {"key": "rows", "value": "7"}],
+        "volumes": [
+            {"secret": {"secretName": "lake", "items": [{"key": "a", "path": "b"}]}},
+            {"csi": {"driver": "x", "volumeAttributes": {"connection": "hunter2"}}},
+            {"projected": {"sources": [{"serviceAccountToken": {"audience": "sts", "path": "token"}}]}},
+        ],
+        "livenessProbe": {"httpGet": {"httpHeaders": [{"name": "Cookie", "value": "hunter2"}]}},
+    }
+    assert masked(given) == given | {
+        "parameters": {"password": {"string": "***"}, "day": {"date": "2026-11-19"}},
+        "sparkConf": {"spark.lake.password": ["***"]},
+        "credentials": {"user": "***", "keys": [{"first": "***"}]},
+        "settings": [{"name": "db-password", "value": "***"}, {"key": "rows", "value": "7"}],
+        "volumes": [
+            given["volumes"][0],
+            {"csi": {"driver": "x", "volumeAttributes": {"connection": "***"}}},
+            given["volumes"][2],
+        ],
+        "livenessProbe": {"httpGet": {"httpHeaders": [{"name": "Cookie", "value": "***"}]}},
+    }
+
+
 def test_variables_and_annotations_of_pods_are_left_out_where_settings_set_them() -> None:
     kept = {
         "spark.executorEnv.TZ": "UTC",

@@ -20,6 +20,8 @@ from sluice.online.bundle.secrets_in_text import is_called_secret, without_secre
         ("https://x/y?sv=1&sig=abc%2Fdd&z=1", "https://x/y?sv=1&sig=***&z=1"),
         ("submit --db-password hunter2 -v", "submit --db-password *** -v"),
         ("OPTIONS (password 'hunter2', url 'x')", "OPTIONS (password '***', url 'x')"),
+        ("OPTIONS (`password` 'hunter2')", "OPTIONS (`password` '***')"),
+        ("https://ghp9token@github.com/x.git", "https://***@github.com/x.git"),
         ("Authorization: Bearer abcdefghijk", "Authorization: Bearer ***"),
         ("spark.hadoop.fs.s3a.secret.key=hunter2", "spark.hadoop.fs.s3a.secret.key=***"),
         ("fs.azure.account.key.acc.dfs.core.windows.net: abcd==", "fs.azure.account.key.acc.dfs.core.windows.net: ***"),
