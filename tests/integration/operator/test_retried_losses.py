@@ -191,6 +191,7 @@ def test_a_driver_whose_node_is_gone_waits_for_a_persons_word(
         shared,
         name,
         f"{lost}: it may still write, so its leases are held; once you know that it is dead, say so: "
+        f"kubectl delete pod -n {shared.namespace} {driver.pod} --force --wait=false && "
         f"kubectl annotate --overwrite deltawritejob -n {shared.namespace} {name} {word}",
     )
     assert shared.status(name)["phase"] == "Ending"
