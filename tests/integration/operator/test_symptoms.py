@@ -117,7 +117,9 @@ def _refused(cluster: Played, reader: Reader) -> None:
 
 def _lost(cluster: Played, reader: Reader) -> None:
     cluster.apply("lost", append("/lake/lost"))
-    cluster.start("lost").vanishes()
+    driver = cluster.start("lost")
+    cluster.reaches("lost", "Running")  # by then the operator knows its node
+    driver.vanishes()
     cluster.reaches("lost", "Ending")
     reader.runs("kubectl get dwj lost")
     reader.follows(cluster.status("lost")["message"].partition("say so: ")[2])
