@@ -305,7 +305,7 @@ class Applications:
         await self._remove(pod, names.FINALIZER_LEASE)
 
     async def _remove(self, pod: Json, finalizer: str) -> None:
-        """Takes the finalizer off first: a pod that waits for it and then changes would have to be found again."""
+        """Takes this finalizer off, and deletes the pod unless somebody has done so."""
         is_off = await self._drop_finalizer(self._world.pods, pod, finalizer)
         if is_off and "deletionTimestamp" not in pod["metadata"]:
             try:

@@ -33,6 +33,7 @@ MARKS: Json = {
     "annotations": RECORD,
     "finalizers": [names.FINALIZER_LEASE],
 }
+HOOKS = f"{RELEASE}-hooks"
 WORDS = "only the operator and Spark operators write them"
 
 
@@ -175,7 +176,12 @@ def without_policy(helm: Helm, kubeconfig: Any) -> Iterator[tuple[Place, dict[st
     objects = Objects(Server.of(kubeconfig), f"evidence-{RELEASE}")
     objects.create_namespace()
     tokens = {}
-    for account, rules in {"editor": EDITOR, "engine": SPARK_OPERATOR, RELEASE: EDITOR}.items():
+    for account, rules in {
+        "editor": EDITOR,
+        "engine": SPARK_OPERATOR,
+        RELEASE: EDITOR,
+        HOOKS: EDITOR,
+    }.items():
         tokens[account] = _account(objects, account, rules)
     at = Place(objects, tokens)
     objects.create("pod", pod("a-driver", MARKS))
@@ -239,8 +245,10 @@ def test_evidence_that_an_editor_writes_is_refused_by_the_policy_and_by_nothing_
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-@pytest.mark.parametrize("account", ["engine", RELEASE])
-def test_the_operator_and_spark_operators_write_evidence(place: Place, attack: str, account: str) -> None:
+@pytest.mark.parametrize("account", ["engine", RELEASE, HOOKS])
+def test_the_operator_its_hooks_and_spark_operators_write_evidence(
+    place: Place, attack: str, account: str
+) -> None:
     assert refusal(place, ATTACKS[attack], account) == ""
 
 
