@@ -52,3 +52,16 @@ def policy_body(
         },
         "spec": spec,
     }
+
+
+def merged(before: Any, patch: Any) -> Any:
+    """RFC 7386."""
+    if not isinstance(patch, dict):
+        return patch
+    after = dict(before) if isinstance(before, dict) else {}
+    for name, value in patch.items():
+        if value is None:
+            after.pop(name, None)
+        else:
+            after[name] = merged(after.get(name), value)
+    return after

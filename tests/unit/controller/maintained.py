@@ -18,7 +18,7 @@ from sluice.kube.client import ConflictError, NotFoundError
 from sluice.lifecycle.neighbours import Neighbours
 from sluice.tables import TableKey, key_of_path
 from sluice.tables.look import File, Look, TableState
-from unit.controller.bodies import PARTITIONED, policy_body, unfenced
+from unit.controller.bodies import PARTITIONED, merged, policy_body, unfenced
 
 NIGHTLY: Json = {"optimize": {"schedule": "0 3 * * *"}}
 MANY = tuple(File({"date": "2026-11-18"}, 1000) for _ in range(10))
@@ -75,19 +75,6 @@ class Api:
     @property
     def jobs(self) -> list[Json]:
         return [body for (kind, _), body in self.objects.items() if kind == "job"]
-
-
-def merged(before: Any, patch: Any) -> Any:
-    """RFC 7386."""
-    if not isinstance(patch, dict):
-        return patch
-    after = dict(before) if isinstance(before, dict) else {}
-    for name, value in patch.items():
-        if value is None:
-            after.pop(name, None)
-        else:
-            after[name] = merged(after.get(name), value)
-    return after
 
 
 class Looks:

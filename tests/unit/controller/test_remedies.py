@@ -21,7 +21,7 @@ from sluice.lifecycle.neighbours import Neighbours
 from sluice.predicates import Table
 from sluice.tables import TableFacts
 from sluice.tables.look import Commit, History, Look, TableState
-from unit.controller.bodies import job_body, policy_body, unfenced
+from unit.controller.bodies import job_body, merged, policy_body, unfenced
 from unit.controller.maintained import Events
 from unit.lifecycle.objects import TOKEN
 
@@ -145,24 +145,12 @@ class _Cluster:
             raise ConflictError(409, "Conflict", "changed")
         self._write("status")
         metadata = known["metadata"] | {"resourceVersion": self._next()}
-        return known | {"metadata": metadata, "status": _merged(known.get("status") or {}, body["status"])}
+        return known | {"metadata": metadata, "status": merged(known.get("status") or {}, body["status"])}
 
     def _write(self, what: str) -> None:
         if self.fails_after is not None and self.written[-1:] == [self.fails_after]:
             raise RuntimeError("this leader has ended")
         self.written.append(what)
-
-
-def _merged(before: Json, patch: Json) -> Json:
-    after = dict(before)
-    for name, value in patch.items():
-        if value is None:
-            after.pop(name, None)
-        elif isinstance(value, dict):
-            after[name] = _merged(after.get(name) or {}, value)
-        else:
-            after[name] = value
-    return after
 
 
 async def test_a_difference_is_changed_by_a_job_and_nothing_more_is_done_until_it_has_ended() -> None:

@@ -13,21 +13,10 @@ from sluice.controller.status import StatusWriter
 from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
 from sluice.lifecycle.status import StatusChange
-from unit.controller.bodies import job_body
+from unit.controller.bodies import job_body, merged
 from unit.lifecycle.streaming import attempt, spec
 
 LONG_AGO = datetime.now(UTC) - timedelta(minutes=5)
-
-
-def merged(before: Json, patch: Json) -> Json:
-    """As an API server merges a patch."""
-    after = dict(before)
-    for name, value in patch.items():
-        if value is None:
-            after.pop(name, None)
-        else:
-            after[name] = merged(before.get(name) or {}, value) if isinstance(value, dict) else value
-    return after
 
 
 class Writing:

@@ -35,7 +35,7 @@ from sluice.lifecycle.status import (
     status_after,
 )
 from sluice.predicates import Table, compiled, parse
-from unit.controller.maintained import merged
+from unit.controller.bodies import merged
 
 NOW = datetime(2026, 11, 19, 10, 0, 0, 123450, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=1)

@@ -12,8 +12,7 @@ from sluice.api.policy_status import DeltaTablePolicyStatus
 from sluice.api.reasons import PolicyReason
 from sluice.policies.standing import LeftOut, Seen, state_of
 from sluice.policies.status import patch_of
-from unit.controller.bodies import policy_body
-from unit.controller.maintained import merged
+from unit.controller.bodies import merged, policy_body
 from unit.policies.looks import AT, commit, look, no_table, other_things, unreadable
 
 NOW = datetime(2026, 11, 19, 12, tzinfo=UTC)
