@@ -191,7 +191,7 @@ def _ambiguous(policies: Iterable[Policy], found: Declarations) -> Iterator[Left
     """Policies that bind a name which others bind elsewhere: told to both, because both would go on believing in theirs. What is
     done for the table of the older one is done by its location, of which there is no doubt."""
     left_out = {policy.key for policy, _ in found.left_out}
-    several = {name: sorted(places) for name, places in _several(policies, found).items()}
+    several = _several(policies, found)
     for policy in policies:
         name, location = policy.table
         if name is None or location is None:
@@ -213,11 +213,11 @@ def _ambiguous(policies: Iterable[Policy], found: Declarations) -> Iterator[Left
             )
 
 
-def _several(policies: Iterable[Policy], found: Declarations) -> dict[TableKey, frozenset[str]]:
+def _several(policies: Iterable[Policy], found: Declarations) -> dict[TableKey, list[str]]:
     """The places of each name that is bound to several: thousands of policies may bind one."""
     names = {name for name, _ in (policy.table for policy in policies) if name is not None}
     keys = {name: found.names.key_of(name) for name in names}
-    return {name: key.bound for name, key in keys.items() if key.is_name and key.bound}
+    return {name: sorted(key.bound) for name, key in keys.items() if key.is_name and key.bound}
 
 
 def table_of(body: Json) -> NameAndLocation:

@@ -126,11 +126,11 @@ async def _free_names(kube: Kube, at: Installation) -> None:
     if not placed:
         return
     others = other_claims(claim_key(at.namespace, at.deployment), await Register(kube).claims())
-    for metadata in (pod["metadata"] for pod in placed):
-        if not any(claim.covers(metadata["namespace"]) for claim in others):
-            patch = removal_of(names.FINALIZER_PLACEHOLDER, {"metadata": metadata})
+    for pod in placed:
+        namespace, name = pod["metadata"]["namespace"], pod["metadata"]["name"]
+        if not any(claim.covers(namespace) for claim in others):
             with suppress(NotFoundError):
-                await kube.patch_by_tests(PODS, metadata["namespace"], metadata["name"], patch)
+                await kube.patch_by_tests(PODS, namespace, name, removal_of(names.FINALIZER_PLACEHOLDER, pod))
 
 
 async def _delete(kube: Kube, resource: Resource, at: Installation, name: str) -> None:

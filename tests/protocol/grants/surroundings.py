@@ -57,13 +57,9 @@ class Surroundings:
             app = "ended" if run.app == "new" else run.app
             ran = run._replace(submitting=False, app=app)
             yield Step(who, f"the driver's name of {run.key} is taken: submission failed", with_run(s, ran))
-        if (
-            run.app == "submitted"
-            and not run.deleting
-            and run.pod in ("terminated", "lost", "none", "forged")
-        ):
-            yield Step(who, f"marks {run.key} as ended", with_run(s, run._replace(app="ended")))
         looks = run.app == "submitted" and not run.deleting
+        if looks and run.pod not in ("running", "gated"):
+            yield Step(who, f"marks {run.key} as ended", with_run(s, run._replace(app="ended")))
         if s.budget.wrong_failures and (looks or (run.app == "new" and run.submitting)):
             after = with_run(spend(s, wrong_failures=1), run._replace(app="ended"))
             yield Step(who, f"marks {run.key} FAILED: 'driver pod not found'", after, fault=True)

@@ -184,9 +184,7 @@ def test_the_placeholder_can_never_start() -> None:
     assert (pod["metadata"]["namespace"], pod["metadata"]["labels"]["a"]) == ("etl", "b")
     assert pod["metadata"]["name"] == application["spec"]["driver"]["podName"]
     assert pod["spec"]["schedulingGates"]
-    assert pod["metadata"]["finalizers"] == [
-        names.FINALIZER_PLACEHOLDER
-    ]  # its name stays taken when it is deleted
+    assert pod["metadata"]["finalizers"] == [names.FINALIZER_PLACEHOLDER], "its name stays taken"
     assert "ownerReferences" not in pod["metadata"]  # it outlives its application
     assert all("resources" not in container for container in pod["spec"]["containers"])
 
