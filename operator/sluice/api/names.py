@@ -60,7 +60,7 @@ ANNOTATION_QUARANTINE = f"{GROUP}/quarantined-tables"
 
 FINALIZER_LEASE = f"{GROUP}/lease"
 FINALIZER_PLACEHOLDER = f"{GROUP}/placeholder"
-"""Keeps a driver's name taken, whoever deletes the placeholder."""
+"""Keeps a driver's name taken when the placeholder is deleted."""
 FINALIZER_KOPF = f"{GROUP}/kopf"
 
 LABEL_PLACEHOLDER = f"{GROUP}/placeholder"

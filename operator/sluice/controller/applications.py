@@ -305,7 +305,7 @@ class Applications:
         await self._remove(pod, names.FINALIZER_LEASE)
 
     async def _remove(self, pod: Json, finalizer: str) -> None:
-        """Takes this finalizer off, and deletes the pod unless somebody has done so."""
+        """Takes this finalizer off, and deletes the pod unless it is being deleted."""
         is_off = await self._drop_finalizer(self._world.pods, pod, finalizer)
         if is_off and "deletionTimestamp" not in pod["metadata"]:
             try:
@@ -330,7 +330,7 @@ class Applications:
         self._placeholders = {uid: at for uid, at in self._placeholders.items() if uid in there}
 
     async def remove_old_placeholders(self, uid: str) -> None:
-        """Removes those whose hour is over. One that somebody deletes stays as long, unless its namespace goes with it."""
+        """Removes those whose hour is over. A deleted one stays as long, unless its namespace is deleted, too."""
         for pod in self._world.pods.of(uid):
             if is_placeholder(pod) and (
                 self._seconds_seen(pod) > PLACEHOLDER_SECONDS or await self._goes_with(pod)
@@ -374,7 +374,7 @@ class Applications:
         return known.keep(body)
 
     async def _drop_finalizer(self, known: Mirror, body: Json, finalizer: str) -> bool:
-        """Removes this finalizer of ours alone, wherever it is in the list by now. Another controller may have put its own before
+        """Removes this finalizer of ours alone, at its present place in the list. Another controller may have put its own before
         it, or removed one; then it is not off yet."""
         metadata = body["metadata"]
         if not has_finalizer(body, finalizer):

@@ -158,7 +158,7 @@ class World:
                 self.mark(uid)
 
     def _resting_on(self, tables: Iterable[TableKey], *names: Names) -> set[str]:
-        """The jobs that rest on these tables, by whatever name or location they may know them."""
+        """The jobs that rest on these tables, by each name and location under which they may know them."""
         keys = {one.key_of(table) for one in names for table in tables}.union(tables)
         others = {TableKey.parse(text) for key in keys for text in key.bound}
         known_as = {name for key in keys | others if key.is_name for name in spelled(key)}

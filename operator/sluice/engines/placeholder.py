@@ -11,7 +11,7 @@ _NOTHING = {"cpu": "0", "memory": "0", "ephemeral-storage": "0"}
 
 def placeholder(namespace: str, application: str, labels: dict[str, str]) -> dict[str, Any]:
     """While it is there, no driver of this application can start. A submission that is under way outlives its application, and
-    must not find the name free again: so it has no owner, and a finalizer keeps the name taken when somebody deletes it. No
+    must not find the name free again: so it has no owner, and a finalizer keeps the name taken when it is deleted. No
     namespace's Pod Security Standard refuses it: as long as it is refused, leases are held."""
     return {
         "apiVersion": "v1",

@@ -332,7 +332,7 @@ def test_a_job_deleted_before_its_driver_exists_leaves_its_drivers_name_taken(sh
 def test_the_name_of_a_driver_that_may_still_come_stays_taken_when_its_placeholder_is_deleted_or_evicted(
     shared: Played,
 ) -> None:
-    """Else a submission that is under way finds it free, and its driver writes beside whoever has the leases by then."""
+    """Else a submission that is under way finds it free, and its driver writes beside the job that has the leases by then."""
     uid = shared.apply("freed", append("/lake/freed"))
     application = eventually(lambda: shared.applications_of(uid), "the application")[0]["metadata"]["name"]
     shared.delete("freed")

@@ -138,7 +138,7 @@ STRIPPED_ON_LOST_NODE = Grants(
     budget=Budget(node_losses=1, strips=1, job_deletions=1),
 )
 EARLY_WORD = Grants(
-    "somebody says that a driver is dead before its node is lost",
+    "a person says that a driver is dead before its node is lost",
     budget=Budget(node_losses=1, strips=1, early_words=1, job_deletions=1),
 )
 DRIVERS_ACCOUNT = Grants(

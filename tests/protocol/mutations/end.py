@@ -54,7 +54,7 @@ END = (
         grants.PLACEHOLDER_DELETED,
         "placeholder_held",
         NO_DOUBLE_GRANT,
-        "a driver is created once somebody deleted the placeholder",
+        "a driver is created once the placeholder is deleted",
         "begins to submit",
         "releases the lease",
         "deletes the placeholder",

@@ -433,7 +433,7 @@ async def test_a_placeholder_is_looked_at_again_when_its_hour_is_over(
 
 
 @pytest.mark.parametrize("ahead", [timedelta(hours=-2), timedelta(0), timedelta(hours=2)])
-async def test_a_placeholder_keeps_its_name_taken_for_an_hour_whatever_the_clocks_tell(
+async def test_a_placeholder_keeps_its_name_taken_for_an_hour_under_any_clock(
     monkeypatch: pytest.MonkeyPatch, ahead: timedelta
 ) -> None:
     """A submission that was under way when the driver's name was taken would find the name free, and its lease is released."""
@@ -471,7 +471,7 @@ def _up(monkeypatch: pytest.MonkeyPatch) -> Up:
         (61, False, False, ["let go", "deleted"]),
     ],
 )
-async def test_a_placeholder_that_somebody_deletes_keeps_the_drivers_name_for_its_hour_or_until_its_namespace_ends(
+async def test_a_deleted_placeholder_keeps_the_drivers_name_for_its_hour_or_until_its_namespace_ends(
     monkeypatch: pytest.MonkeyPatch, age: int, is_going: bool, namespace_ends: bool, done: list[str]
 ) -> None:
     up = _up(monkeypatch)

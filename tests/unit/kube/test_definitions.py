@@ -83,7 +83,7 @@ async def test_what_is_published_is_held_against_this_version() -> None:
 
 
 async def test_a_definition_without_the_subresource_of_statuses_is_another_versions() -> None:
-    """The API server finds no status then, and a status that is written with the rest of an object is anybody's."""
+    """The API server finds no status then, and every account that may edit jobs writes their statuses."""
     without = _published() | {"paths": {}}
     async with served(told(without)) as server:
         job, policy = await look_at_definitions(server.kube)
