@@ -1,9 +1,20 @@
-"""Free loopback ports below the range that the kernel gives to outgoing connections."""
+"""Free loopback ports below the range that the kernel gives to outgoing connections.
 
+A server takes its port a moment after it was chosen, and a test that restarts a server leaves the port free for a while. So a
+process keeps every port it was given until it ends: it locks the byte of that number in a file that all processes share.
+"""
+
+import fcntl
+import os
 import random
 import socket
+import tempfile
+from pathlib import Path
 
 RANGE = range(20_000, 32_000)
+
+_kept: set[int] = set()  # by this process, which a lock of its own does not stop
+_locks: int | None = None
 
 
 def is_free(port: int) -> bool:
@@ -16,15 +27,31 @@ def is_free(port: int) -> bool:
     return True
 
 
+def _keep(port: int) -> bool:
+    """Keep the port for this process, unless a process keeps it already."""
+    global _locks
+    if port in _kept:
+        return False
+    if _locks is None:
+        file = Path(tempfile.gettempdir()) / f"sluice-ports-{os.getuid()}"
+        _locks = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.lockf(_locks, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
+    except BlockingIOError:
+        return False
+    _kept.add(port)
+    return True
+
+
 def free_ports(count: int) -> list[int]:
-    """As many different ports that nobody listens on now."""
+    """As many different ports that no process listens on or keeps. This process keeps them until it ends."""
     chance, untried = random.SystemRandom(), list(RANGE)
     found: list[int] = []
     while untried:
         port = untried.pop(
             chance.randrange(len(untried))
         )  # to shuffle them all takes as long as a Redis to start
-        if is_free(port):
+        if _keep(port) and is_free(port):
             found.append(port)
         if len(found) == count:
             return found
