@@ -1,6 +1,6 @@
 """What an application of Apache's Spark operator must say, so that the end of its one driver can be proved."""
 
-from sluice.engines.attempt import AttemptRun, driver_pod_name
+from sluice.engines.attempt import AttemptRun, driver_pod_name, executor_names
 from sluice.templates.pod import DRIVER_CONTAINER
 
 _NEVER = -1
@@ -23,8 +23,9 @@ that only starts slowly."""
 
 
 def identity_of(run: AttemptRun) -> dict[str, str]:
-    """The settings by which the driver's pod and its container are found."""
+    """The settings by which the driver's pod, its container and its executors are found."""
     return {
+        **executor_names(run.application),
         "spark.app.name": run.application,
         "spark.kubernetes.driver.pod.name": driver_pod_name(run.application),
         "spark.kubernetes.driver.podTemplateContainerName": DRIVER_CONTAINER,

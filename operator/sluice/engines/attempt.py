@@ -15,6 +15,9 @@ EXECUTOR_ROLE = "executor"
 """How Spark itself labels its executors' pods."""
 
 _LONGEST_NAME = 63 - len(DRIVER_SUFFIX)
+_EXECUTOR_NAMES = "spark.kubernetes.executor.podNamePrefix"
+_LONGEST_PREFIX = 47
+"""Spark takes no longer one."""
 
 
 @dataclass(frozen=True)
@@ -54,3 +57,10 @@ def application_name(job: str, uid: str, number: int) -> str:
 
 def driver_pod_name(application: str) -> str:
     return f"{application}{DRIVER_SUFFIX}"
+
+
+def executor_names(application: str) -> dict[str, str]:
+    """The setting by which the names of its executors and their claims begin, and no other application's do: the chart's policy for
+    drivers computes it, too."""
+    fits = len(application) <= _LONGEST_PREFIX
+    return {_EXECUTOR_NAMES: application if fits else f"x{application[1 - _LONGEST_PREFIX :]}"}

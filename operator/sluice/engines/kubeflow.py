@@ -5,7 +5,7 @@ from typing import Any
 
 from sluice.api.engine_kind import EngineKind
 from sluice.engines import kubeflow_template
-from sluice.engines.attempt import AttemptRun, driver_pod_name
+from sluice.engines.attempt import AttemptRun, driver_pod_name, executor_names
 from sluice.engines.driver_pod import containers, with_proof
 from sluice.engines.engine import Progress
 from sluice.engines.profile import RuntimeProfile
@@ -85,7 +85,7 @@ def _of_profile(run: AttemptRun, labels: dict[str, str], lease: dict[str, str]) 
         "sparkVersion": profile.spark_version,
         "mainApplicationFile": profile.main_application_file,
         "arguments": list(run.arguments),
-        "sparkConf": profile.spark_conf,
+        "sparkConf": profile.spark_conf | executor_names(run.application),
         "restartPolicy": {"type": "Never"},
         "batchScheduler": profile.batch_scheduler,
         "batchSchedulerOptions": profile.batch_scheduler_options.model_dump(by_alias=True, exclude_none=True)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sluice.api.runtime import Driver, Executor
-from sluice.engines.attempt import AttemptRun, driver_pod_name
+from sluice.engines.attempt import AttemptRun, driver_pod_name, executor_names
 from sluice.engines.counts import count_in
 from sluice.engines.driver_pod import with_proof
 from sluice.engines.profile import RuntimeProfile
@@ -42,7 +42,7 @@ def spec_of(
     pod = KubeflowTemplate.as_stored(template).driver.template or {}
     return {
         **template,
-        "sparkConf": {**run.settings, **(template.get("sparkConf") or {})},
+        "sparkConf": {**run.settings, **(template.get("sparkConf") or {}), **executor_names(run.application)},
         "restartPolicy": (template.get("restartPolicy") or {}) | {"type": "Never"},
         "driver": driver
         | {

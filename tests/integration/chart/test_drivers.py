@@ -14,6 +14,7 @@ from integration.objects import JSON_PATCH, MERGE, Objects, Server
 from integration.waiting import eventually
 from sluice.api import names
 from sluice.api.base import Json
+from sluice.engines.attempt import application_name, driver_pod_name, executor_names
 
 PREFIXES = (f"drivers.{RELEASE}.", f"accounts.{RELEASE}.")
 ACCOUNT, PLAIN, LISTED = "spark", "less", "etl"
@@ -167,6 +168,7 @@ ONE_OWNER = "must belong to the pod mine-driver"
 OWN_POD = "of its own pod a driver writes only the annotations"
 OF_SLUICE = "say which leases an object holds"
 NO_EXECUTOR = "a driver makes no pods but executors"
+OTHERS_NAME = "has a name that an executor of another driver may need: begin it with mine-exec-"
 OTHER_MAP = "a driver makes no ConfigMaps but its report"
 
 ATTACKS: dict[str, tuple[Ask, str]] = {
@@ -201,18 +203,36 @@ ATTACKS: dict[str, tuple[Ask, str]] = {
     ),
     "ends itself by a deadline": (patch("pods/mine-driver", {"spec": {"activeDeadlineSeconds": 1}}), OWN_POD),
     "makes an impostor": (
-        create("pods", lambda at: pod("other-driver", "driver", owned(at.mine))),
+        create("pods", lambda at: pod("mine-exec-2-driver", "driver", owned(at.mine))),
         NO_EXECUTOR,
     ),
     "makes an impostor that calls itself an executor": (
-        create("pods", lambda at: pod("other-driver", "executor", owned(at.mine))),
+        create("pods", lambda at: pod("mine-exec-2-driver", "executor", owned(at.mine))),
         NO_EXECUTOR,
     ),
-    "makes a pod of no role": (create("pods", lambda at: pod("any", "none", owned(at.mine))), NO_EXECUTOR),
-    "makes a pod that has no owner": (create("pods", lambda _: pod("any", "executor", {})), ONE_OWNER),
+    "makes a pod of no role": (
+        create("pods", lambda at: pod("mine-exec-2", "none", owned(at.mine))),
+        NO_EXECUTOR,
+    ),
+    "makes a pod that has no owner": (
+        create("pods", lambda _: pod("mine-exec-2", "executor", {})),
+        ONE_OWNER,
+    ),
     "adds an executor to another driver": (
         create("pods", lambda at: pod("theirs-exec-2", "executor", owned(at.theirs))),
         ONE_OWNER,
+    ),
+    "takes the name of another driver's next executor": (
+        create("pods", lambda at: pod("theirs-exec-2", "executor", owned(at.mine))),
+        OTHERS_NAME,
+    ),
+    "takes it by a part": (
+        create("pods", lambda at: pod("", "executor", owned(at.mine, generateName="theirs-exec-"))),
+        OTHERS_NAME,
+    ),
+    "takes the name of another driver's next claim": (
+        create("persistentvolumeclaims", lambda at: claim("theirs-exec-2-pvc-0", owned(at.mine))),
+        OTHERS_NAME,
     ),
     "makes an executor of two drivers": (
         create(
@@ -410,6 +430,23 @@ def test_an_executor_and_a_token_of_no_pod_write_nothing(drivers: Drivers) -> No
             assert "is not bound to the pod of one, whose name ends in -driver" in refusal(
                 drivers, ask, token
             )
+
+
+@pytest.mark.parametrize("longest", ["m" * 80, "3" + "m-" * 40], ids=["of letters", "of parts"])
+def test_the_executors_of_a_driver_with_a_long_name_bear_a_name_that_it_may_give(
+    drivers: Drivers, longest: str
+) -> None:
+    objects, app = drivers.objects, application_name(longest, "one", 7)
+    (prefix,) = executor_names(app).values()
+    assert len(prefix) == 47 < len(app)
+    driver = objects.create("pod", pod(driver_pod_name(app), "driver", {}))
+    token = drivers.token_of(driver)
+    first, other = (
+        create("pods", lambda _, name=name: pod(f"{name}-exec-1", "executor", owned(driver)))
+        for name in (prefix, app)
+    )
+    assert refusal(drivers, first, token) == ""
+    assert f"begin it with {prefix}-exec-" in refusal(drivers, other, token)
 
 
 def test_an_account_that_is_listed_is_judged_and_one_that_is_not_is_not(

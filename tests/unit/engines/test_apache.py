@@ -45,6 +45,7 @@ def test_what_others_have_fields_for_it_takes_as_settings() -> None:
         "spark.app.name": name,
         "spark.kubernetes.driver.pod.name": f"{name}-driver",
         "spark.kubernetes.driver.podTemplateContainerName": "spark-kubernetes-driver",
+        "spark.kubernetes.executor.podNamePrefix": name,
         "spark.kubernetes.executor.podTemplateContainerName": "spark-kubernetes-executor",
         "spark.kubernetes.container.image": "registry.example/spark:1",
         "spark.kubernetes.container.image.pullPolicy": "Always",

@@ -29,6 +29,7 @@ def test_a_template_passes_through_but_for_what_proves_its_drivers_end() -> None
         "spark.app.name": name,
         "spark.kubernetes.driver.pod.name": f"{name}-driver",
         "spark.kubernetes.driver.podTemplateContainerName": "spark-kubernetes-driver",
+        "spark.kubernetes.executor.podNamePrefix": name,
     }
     template = spec.pop("driverSpec")["podTemplateSpec"]
     assert template["metadata"]["finalizers"] == [names.FINALIZER_LEASE]

@@ -9,11 +9,13 @@ from kubeflow_spark_api.models import SparkV1beta2SparkApplication
 
 from sluice.api import names
 from sluice.engines import AttemptRun
-from sluice.engines.attempt import driver_pod_name
+from sluice.engines.attempt import driver_pod_name, executor_names
 from sluice.engines.kubeflow import Kubeflow
 from sluice.engines.kubeflow_template import profile_of
 from sluice.engines.stamp import USER_METADATA, stamping
 from unit.templates.test_kubeflow import PLAIN, problems_of
+
+(EXECUTORS,) = executor_names("a")
 
 RICH: dict[str, Any] = PLAIN | {
     "arguments": ["--day", "$(date)", ""],
@@ -106,6 +108,7 @@ def without_what_is_added(made: dict[str, Any], given: dict[str, Any]) -> dict[s
     else:
         assert spec.pop("restartPolicy") == {}
     assert json.loads(spec["sparkConf"].pop(USER_METADATA))["sluice"]["uid"] == "u-1"
+    assert spec["sparkConf"].pop(EXECUTORS) == made["driver"]["podName"].removesuffix("-driver")
     if "sparkConf" not in given:
         assert spec.pop("sparkConf") == {}
     driver = spec["driver"]
@@ -160,7 +163,12 @@ def test_the_lease_can_be_told_from_the_application_and_from_its_driver() -> Non
 
 def test_its_own_user_metadata_wins_over_the_stamp() -> None:
     own = PLAIN | {"sparkConf": {USER_METADATA: "nightly"}}
-    assert manifest(own)["spec"]["sparkConf"] == {USER_METADATA: "nightly"}
+    assert manifest(own)["spec"]["sparkConf"][USER_METADATA] == "nightly"
+
+
+def test_no_template_names_executors_as_another_applications() -> None:
+    made = manifest(PLAIN | {"sparkConf": {EXECUTORS: "theirs"}})
+    assert made["spec"]["sparkConf"][EXECUTORS] == made["metadata"]["name"]
 
 
 def test_a_stamp_says_whose_commit_it_is_and_no_statement() -> None:

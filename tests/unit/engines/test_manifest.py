@@ -13,7 +13,7 @@ from sluice.api import names
 from sluice.api.engine_kind import EngineKind
 from sluice.api.runtime import Runtime
 from sluice.engines import AttemptRun, RuntimeProfile, engine_for, placeholder
-from sluice.engines.attempt import application_name, driver_pod_name
+from sluice.engines.attempt import application_name, driver_pod_name, executor_names
 from sluice.engines.placeholder import asking_for, is_placeholder, least_named_in
 
 KUBEFLOW = engine_for(EngineKind.KUBEFLOW)
@@ -61,6 +61,19 @@ def test_names_differ_by_job_by_uid_and_by_attempt() -> None:
     }
     assert len(found) == 12 - 4  # both long names begin alike, and no two objects of one uid have two names
     assert application_name("a", "one", 1) == application_name("a", "one", 1)
+
+
+@given(JOB_NAME, JOB_NAME, st.integers(1, 10**6))
+def test_the_names_of_executors_begin_as_no_other_jobs_do(job: str, other: str, number: int) -> None:
+    """But for a job that is named after another one's executors. And Spark takes them: 47 characters, as a label of DNS has them."""
+    first, second = (
+        "".join(executor_names(application_name(name, uid, number)).values()) + "-exec-"
+        for name, uid in ((job, "one"), (other, "two"))
+    )
+    assert DNS_1035.fullmatch(first.removesuffix("-exec-"))
+    assert len(first) <= 47 + len("-exec-")
+    assert not first.startswith(second)
+    assert not second.startswith(first)
 
 
 FULL = RuntimeProfile.model_validate(
