@@ -9,12 +9,12 @@ import os
 import random
 import socket
 import tempfile
+from functools import cache
 from pathlib import Path
 
 RANGE = range(20_000, 32_000)
 
 _kept: set[int] = set()  # by this process, which a lock of its own does not stop
-_locks: int | None = None
 
 
 def is_free(port: int) -> bool:
@@ -27,16 +27,19 @@ def is_free(port: int) -> bool:
     return True
 
 
+@cache
+def _locks() -> int:
+    """Open until the process ends: to close it gives all its locks back."""
+    file = Path(tempfile.gettempdir()) / f"sluice-ports-{os.getuid()}"
+    return os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+
 def _keep(port: int) -> bool:
     """Keep the port for this process, unless a process keeps it already."""
-    global _locks
     if port in _kept:
         return False
-    if _locks is None:
-        file = Path(tempfile.gettempdir()) / f"sluice-ports-{os.getuid()}"
-        _locks = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.lockf(_locks, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
+        fcntl.lockf(_locks(), fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
     except BlockingIOError:
         return False
     _kept.add(port)

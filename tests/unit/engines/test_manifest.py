@@ -65,7 +65,7 @@ def test_names_differ_by_job_by_uid_and_by_attempt() -> None:
 
 @given(JOB_NAME, JOB_NAME, st.integers(1, 10**6))
 def test_the_names_of_executors_begin_as_no_other_jobs_do(job: str, other: str, number: int) -> None:
-    """But for a job that is named after another one's executors. And Spark takes them: 47 characters, as a label of DNS has them."""
+    """But for a job that is named after another one's executors. And Spark takes them: 47 characters, as labels of DNS."""
     first, second = (
         "".join(executor_names(application_name(name, uid, number)).values()) + "-exec-"
         for name, uid in ((job, "one"), (other, "two"))
