@@ -253,6 +253,29 @@ def test_a_rebuild_before_the_parameter_was_raised_is_refused() -> None:
     assert replayed(tape) == "a rebuild with [0]"
 
 
+def test_a_rebuild_by_a_leader_that_was_replaced_while_it_took_over_is_a_way_of_the_model() -> None:
+    """It stood still, and does not know of its successor yet."""
+    tape = two_jobs()
+    begins(tape)
+    tape.takes_the_lead(EPOCH + 1)
+    tape.raises_the_parameter(EPOCH + 1)
+    tape.takes_the_lead(EPOCH + 2)
+    tape.raises_the_parameter(EPOCH + 2)
+    tape.rebuild(EPOCH + 1, a=f"{EPOCH} 1")
+    tape.rebuild(EPOCH + 2, a=f"{EPOCH} 1")
+    assert replayed(tape) == ""
+
+
+def test_no_leader_raises_the_parameter_below_that_of_its_successor() -> None:
+    tape = two_jobs()
+    begins(tape)
+    tape.takes_the_lead(EPOCH + 1)
+    tape.takes_the_lead(EPOCH + 2)
+    tape.raises_the_parameter(EPOCH + 2)
+    tape.raises_the_parameter(EPOCH + 1)
+    assert replayed(tape) == "the parameter is raised"
+
+
 def test_what_a_former_leader_writes_after_its_successors_rebuild_is_refused() -> None:
     tape = two_jobs()
     tape.grant("a", 1)

@@ -40,15 +40,16 @@ class Takeover:
 
     def steps(self, s: State, who: int, o: Operator) -> Iterator[Step]:
         name = NAMES[who]
-        if s.floor > o.epoch or s.lease_epoch > o.epoch:
+        if s.floor > o.epoch or s.lease_epoch > o.epoch:  # it may see that late: it goes on until then
             yield Step(name, "sees a newer leader and steps down", self.epochs.deposed(s, who))
-        elif self.design.api_going_back_noticed and o.epoch <= s.went_back:
+        if self.design.api_going_back_noticed and o.epoch <= s.went_back:
             what = "notices that the API server went back: new epoch"
             yield Step(name, what, self.epochs.begins_anew(s, who))
         elif o.role == "raising":
-            raised = s._replace(floor=o.epoch) if self.design.floor_raised else s
-            after = with_operator(raised, who, role="probing")
-            yield Step(name, f"raises the policy's parameter to {o.epoch}", after)
+            if s.floor <= o.epoch:  # it replaces the version that it has read
+                raised = s._replace(floor=o.epoch) if self.design.floor_raised else s
+                after = with_operator(raised, who, role="probing")
+                yield Step(name, f"raises the policy's parameter to {o.epoch}", after)
         elif o.role == "probing":
             if (
                 s.enforced >= o.epoch
