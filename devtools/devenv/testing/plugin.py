@@ -46,7 +46,10 @@ class Recorder:
     def pytest_testnodedown(self, error: object | None) -> None:
         """A worker may die behind its last test, or before its first one."""
         if error is not None:
-            self._write(test="", when="worker", outcome="failed", seconds=0.0, text=str(error))
+            whole = str(
+                getattr(error, "formatted", error)
+            )  # what came from the worker ends in what it says in short
+            self._write(test="", when="worker", outcome="failed", seconds=0.0, text=whole)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.outcome != "passed":

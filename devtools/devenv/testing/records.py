@@ -64,8 +64,8 @@ def collected(records: list[Record]) -> set[str]:
 
 
 def fallen_workers(records: list[Record]) -> list[str]:
-    """Of what each process with tests died that did not come to its end."""
-    return [record.text for record in records if record.when == "worker"]
+    """Of what each process with tests died that did not come to its end, in a line each."""
+    return [record.text.rstrip().rpartition("\n")[2] for record in records if record.when == "worker"]
 
 
 def uncollected(records: list[Record]) -> set[str]:
