@@ -380,6 +380,8 @@ class Admitting:
         if decision.failure is not None:
             self.granting.pauses.tries(uid)
             self.workers.do(uid, partial(failed, decision.failure))
+        elif job.is_late_on(clock.now()):
+            self.world.judge_by_today(job)
         elif not self.tables.knows(job, for_grant=True):
             return None
         elif (refused := self.refusing.before_a_grant(job)) is not None:

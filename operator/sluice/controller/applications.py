@@ -454,6 +454,7 @@ def attempt_run(job: JobView, attempt: Attempt, lease: Lease, writer_epoch: int)
         touched=job.footprint.tables,
         names=job.judged_names.as_granted({*lease.tables, *(lease.reads or ())}),
         run=planned(lease.run, job.status.run, tokens),
+        days=job.days,
     )
     run = AttemptRun(
         namespace=job.namespace,

@@ -334,6 +334,11 @@ class World:
         for other in (*self.paused.follow(before, now), *self.checkpoints.follow(before, now)):
             self._dirty[other] = None
 
+    def judge_by_today(self, job: JobView) -> None:
+        """Judges a job anew that has waited so long that it will run on other days than those that it was judged by."""
+        self.jobs[job.uid] = job.judged_on(clock.now())
+        self.mark(job.uid)
+
     def _heed_strayed(self, hashes: frozenset[str]) -> None:
         """Judges jobs anew whose spec has just turned out to be understood wrongly."""
         if not hashes:

@@ -14,7 +14,7 @@ from sluice.api.job import DeltaWriteJobSpec, Stream
 from sluice.api.tables import TableRef
 from sluice.engines.bound_names import ToldName, bound_names
 from sluice.engines.profile import RuntimeProfile
-from sluice.footprint import TableFootprint, Texts, promise_at, text_of, texts_of
+from sluice.footprint import Days, TableFootprint, Texts, promise_at, text_of, texts_of
 from sluice.predicates import is_told_in, to_sql
 from sluice.tables import Names, TableKey
 
@@ -52,9 +52,10 @@ def plan_for(
     touched: Sequence[TableFootprint] = (),
     names: Names | None = None,
     run: PlannedRun | None = None,
+    days: Days | None = None,
 ) -> dict[str, Any]:
     """`touched`: what the job was judged to touch, by which the runner looks at its commits. `names`: where names led then.
-    `run`: absent for a job that has one attempt, and no run key."""
+    `run`: absent for a job that has one attempt, and no run key. `days`: those that it was judged by."""
     plan: dict[str, Any] = {
         "version": PLAN_VERSION,
         "job": job,
@@ -69,6 +70,8 @@ def plan_for(
             "deltaVersion": profile.delta_version,
             "sparkConf": profile.spark_conf,
         }
+        if days is not None:
+            plan["assumed"]["days"] = {"first": days.first.isoformat(), "last": days.last.isoformat()}
     texts = texts_of(spec)
     if spec.writes is not None:
         plan["writes"] = [text_of(texts, promise_at(number)) for number in range(len(spec.writes))]

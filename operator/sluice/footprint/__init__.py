@@ -1,5 +1,6 @@
 """Reads from a job's manifest what the job touches, before anything runs."""
 
+from sluice.footprint.days import Days, days_of
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.job import footprint_of, texts_of, touching_all
 from sluice.footprint.model import (
@@ -24,6 +25,7 @@ __all__ = [
     "EVERYTHING",
     "NOTHING",
     "NO_SOURCES",
+    "Days",
     "Follows",
     "JobFootprint",
     "Metadata",
@@ -33,6 +35,7 @@ __all__ = [
     "TableFootprint",
     "Texts",
     "condition_with",
+    "days_of",
     "footprint_of",
     "promise_at",
     "reads_no_batch",

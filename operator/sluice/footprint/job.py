@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from sluice.api.job import DeltaWriteJobSpec, Operation
 from sluice.footprint.checkpoints import checkpoints_of, refuse_checkpoints_in_tables
+from sluice.footprint.days import Days
 from sluice.footprint.declared_footprint import declared_footprint
 from sluice.footprint.default_fs import refuse_folders_elsewhere
 from sluice.footprint.errors import NotUnderstoodError
@@ -56,11 +57,13 @@ def footprint_of(
     texts: Texts | None = None,
     has_all_settings: bool = False,
     namespace: str = "",
+    days: Days | None = None,
 ) -> JobFootprint:
     """Returns the job's footprint. `spark_conf` and the versions are what the job will run with, including its
     runtime profile. `facts` are about the tables that it writes, `sources` about those that it selects from, each
     under the one key that `names` gives it. `has_all_settings`: a runtime profile has been asked, and the driver will
-    have no others. `namespace` is the job's own: run keys are of one. `texts` are the spec's, as `texts_of` returns
+    have no others. `namespace` is the job's own: run keys are of one. `days` are those
+    on which its statements may run. `texts` are the spec's, as `texts_of` returns
     them; they cache what was read, so that nothing is read twice when facts change."""
     refuse_settings(spark_conf)
     settings = Settings.of(spark_conf, _spark(spec, spark_version))
@@ -73,6 +76,7 @@ def footprint_of(
         sources=sources or {},
         has_all_settings=has_all_settings,
         cautious=dialect is None or not dialect.is_oss,
+        days=() if days is None else days.all,
     )
     texts = texts_of(spec) if texts is None else texts
     refuse_what_no_batch_runs(texts)
@@ -85,7 +89,7 @@ def footprint_of(
         raise NotUnderstoodError("spec.sql has no statement that writes a table")
     if spec.writes is not None:
         promise = tuple(text_of(texts, promise_at(number)) for number in range(len(spec.writes)))
-        tables = _promised(tables, promise, around)
+        tables = _promised(tables, promise, replace(around, days=()))
     if settings.changes_anything is not None:
         why = f"{settings.changes_anything} may change anything: Sluice does not know this setting"
         tables = tuple(_unknown(footprint, why) for footprint in tables)

@@ -19,7 +19,7 @@ from sluice.api.job_status import (
     ShownFootprint,
 )
 from sluice.engines import RuntimeProfile
-from sluice.footprint import ANY_SOURCES, JobFootprint, NotUnderstoodError, touching_all
+from sluice.footprint import ANY_SOURCES, Days, JobFootprint, NotUnderstoodError, days_of, touching_all
 from sluice.footprint.run_keys import forgetful, forgotten_batches
 from sluice.lifecycle.resting import Resting
 from sluice.lifecycle.spec_hashes import SpecHashes
@@ -40,6 +40,7 @@ _BY_SPEC = (
     "_weight",
     "_long_work",
     "_why_not_permitted",
+    "_asks_for",
 )
 _STRAYED = "a run of this very spec has touched more than was understood of it"
 _LONGEST_BACK_OFF = timedelta(seconds=1.5 * LONGEST_PAUSE)
@@ -67,16 +68,23 @@ class JobView:
     """Specs of which more was touched than is understood of them."""
     resting: Resting = field(default_factory=Resting)
     """Called when something is concluded from what is known of its tables."""
+    judged_at: datetime | None = None
+    """When it was last judged by the day; None: as it arrived."""
 
     def now(self, body: dict[str, Any], names: Names) -> "JobView":
         """Returns the job with the changed object. What was understood stays understood as long as the spec is the same: large
         SQL takes seconds to read, and the status of a job changes many times."""
         view = replace(self, body=body, names=names)
-        return view._keeping(self, *_BY_SPEC, *_BY_FACTS) if view.generation == self.generation else view
+        is_alike = view.generation == self.generation and view.days == self.days
+        return view._keeping(self, *_BY_SPEC, *_BY_FACTS) if is_alike else view
 
     def judged_anew(self) -> "JobView":
         """Returns the job after what is known of its tables has changed."""
         return replace(self)._keeping(self, *_BY_SPEC)
+
+    def judged_on(self, now: datetime) -> "JobView":
+        """Returns the job after its days are past."""
+        return replace(self, judged_at=now)
 
     def as_it_came(self) -> "JobView":
         """Returns the job without what was understood, which takes more memory than the object."""
@@ -152,6 +160,29 @@ class JobView:
     @property
     def resource_version(self) -> str:
         return str(self.body["metadata"]["resourceVersion"])
+
+    @property
+    def days(self) -> Days | None:
+        """The days on which its statements may run, by which they are judged; None: they are judged for any day. An attempt
+        keeps those that it was granted by."""
+        days = self._asks_for
+        if days is None:
+            return None
+        granted = None if self.open_attempt is None else self.open_attempt.granted_at
+        return days if days.may_start(granted or self.judged_at or self.arrived_at) else None
+
+    def is_late_on(self, now: datetime) -> bool:
+        """Whether it was judged by days that will be past before its driver begins."""
+        return self.days is not None and not self.days.may_start(now)
+
+    @cached_property
+    def _asks_for(self) -> Days | None:
+        made, spec = self.body["metadata"].get("creationTimestamp"), self.body.get("spec")
+        if made is None or not isinstance(spec, dict):
+            return None
+        return days_of(
+            spec.get("sql"), datetime.fromisoformat(made), is_declared=spec.get("footprint") is not None
+        )
 
     @property
     def queued_at(self) -> datetime:
@@ -264,7 +295,11 @@ class JobView:
         """What a process is to read of it as it is now, and as its tables are; None: nothing, or nothing any more."""
         if not self.is_read:
             is_long = self._takes_long_to_read
-            return SpecQuestion(self.body.get("spec"), self.profiles, self.namespace) if is_long else None
+            return (
+                SpecQuestion(self.body.get("spec"), self.profiles, self.namespace, days=self.days)
+                if is_long
+                else None
+            )
         if isinstance(self._footprint_from_spec, NotUnderstoodError) or not self._has_facts:
             return None
         if self.is_soon_worked_out:
@@ -276,6 +311,7 @@ class JobView:
             self.judged_names,
             self._facts_of_its_tables,
             self._facts_of_sources(),
+            self.days,
         )
 
     def take(self, question: SpecQuestion, answer: SpecAnswer) -> None:
@@ -327,11 +363,11 @@ class JobView:
         """What the job shares with others of an equal spec. A long spec would push out those of many others."""
         if self._takes_long_to_read:
             return self._long_work
-        return self.works.of(self.body.get("spec"), self.profiles, self.namespace)
+        return self.works.of(self.body.get("spec"), self.profiles, self.namespace, self.days)
 
     @cached_property
     def _long_work(self) -> Work:
-        return Work(self.body.get("spec"), self.profiles, self.namespace)
+        return Work(self.body.get("spec"), self.profiles, self.namespace, self.days)
 
     @cached_property
     def spec(self) -> DeltaWriteJobSpec:

@@ -9,7 +9,7 @@ from json import dumps
 from typing import Any, cast
 
 from sluice.engines import RuntimeProfile
-from sluice.footprint import JobFootprint, NotUnderstoodError
+from sluice.footprint import Days, JobFootprint, NotUnderstoodError
 from sluice.lifecycle.work import Works
 from sluice.tables import Names, TableFacts, TableKey
 from sluice.tables.fingerprint import NoFingerprintError
@@ -52,6 +52,7 @@ class SpecQuestion:
     names: Names | None = None
     facts: Mapping[TableKey, TableFacts] = field(default_factory=dict)
     sources: Mapping[TableKey, TableFacts] = field(default_factory=dict)
+    days: Days | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Table by table, because nothing else in this process goes on while one thing is packed."""
@@ -69,7 +70,8 @@ class SpecQuestion:
     @property
     def key(self) -> str:
         """The same for specs that say the same, in one namespace."""
-        return sha256(dumps([self.namespace, self.spec], sort_keys=True).encode()).hexdigest()
+        asked = [self.namespace, self.spec, str(self.days)]
+        return sha256(dumps(asked, sort_keys=True).encode()).hexdigest()
 
     def asks_the_same(self, other: "SpecQuestion") -> bool:
         """Whether it asks the same, where names lead to the same."""
@@ -77,6 +79,7 @@ class SpecQuestion:
             (self.names is None) == (other.names is None)
             and self.profiles is other.profiles
             and self.spec == other.spec
+            and self.days == other.days
             and self.facts == other.facts
             and self.sources == other.sources
         )
@@ -102,7 +105,7 @@ def reader() -> Callable[[object], object]:
             profiles = question.profiles
         if question.names is not None and question.names != names:
             names = question.names
-        work = works.of(question.spec, profiles, question.namespace)
+        work = works.of(question.spec, profiles, question.namespace, question.days)
         try:
             footprint = (
                 work.footprint_from_spec

@@ -15,7 +15,7 @@ from sluice.api.job import DeltaWriteJobSpec
 from sluice.api.job_status import MAX_LOCATION
 from sluice.api.problems import each_problem
 from sluice.engines import RuntimeProfile, engine_for
-from sluice.footprint import JobFootprint, NotUnderstoodError, Texts, footprint_of, texts_of
+from sluice.footprint import Days, JobFootprint, NotUnderstoodError, Texts, footprint_of, texts_of
 from sluice.footprint.run_keys import unrepeatable
 from sluice.lifecycle.spec_hashes import SpecHashes
 from sluice.tables import Names, TableFacts, TableKey
@@ -42,9 +42,12 @@ class _Bound:
 class Work:
     """One spec. What is wrong with it is found once, and raised anew for each caller."""
 
-    def __init__(self, given: Any, profiles: Mapping[str, RuntimeProfile], namespace: str) -> None:
+    def __init__(
+        self, given: Any, profiles: Mapping[str, RuntimeProfile], namespace: str, days: Days | None = None
+    ) -> None:
         self._given = given
         self._namespace = namespace
+        self._days = days
         self.profiles = profiles
         self._bound: list[_Bound] = []
 
@@ -154,6 +157,7 @@ class Work:
                 texts=self._texts,
                 has_all_settings=spec.application is None,
                 namespace=self._namespace,
+                days=self._days,
             )
         except NotUnderstoodError as error:
             return error
@@ -167,9 +171,12 @@ class Works:
         self._kept: OrderedDict[str, Work] = OrderedDict()
         self._characters = 0
 
-    def of(self, given: Any, profiles: Mapping[str, RuntimeProfile], namespace: str) -> Work:
+    def of(
+        self, given: Any, profiles: Mapping[str, RuntimeProfile], namespace: str, days: Days | None = None
+    ) -> Work:
         """Returns the work of a spec. `profiles`: the very same object for all who are to share it."""
-        text = dumps([given, namespace] if _has_run_key(given) else given, sort_keys=True)
+        apart = ([namespace] if _has_run_key(given) else []) + ([] if days is None else [str(days.made)])
+        text = dumps([given, *apart] if apart else given, sort_keys=True)
         known = self._kept.get(text)
         if known is not None and known.profiles is profiles:
             self._kept.move_to_end(text)
@@ -178,7 +185,7 @@ class Works:
             self._characters += len(text)
         else:
             known.forget()
-        found = self._kept[text] = Work(given, profiles, namespace)
+        found = self._kept[text] = Work(given, profiles, namespace, days)
         while self._characters > self._most_characters and len(self._kept) > 1:
             gone, work = self._kept.popitem(last=False)
             self._characters -= len(gone)

@@ -4,11 +4,12 @@ order."""
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
 
 from sluice.api.manifests import Document, Trouble
-from sluice.footprint import JobFootprint, NotUnderstoodError, footprint_of
+from sluice.footprint import JobFootprint, NotUnderstoodError, days_of, footprint_of
 from sluice.offline.assumptions import Assumption
 from sluice.offline.given_facts import UnusableError, facts_of
 from sluice.offline.inferred_types import Comparisons, InferredTypes, comparisons_in, inferred_types
@@ -50,6 +51,8 @@ class Knowledge:
     troubles: list[Trouble] = field(default_factory=list)
     refused: bool = False
     """Whether files of facts were given that could not be used."""
+    made: datetime = field(default_factory=lambda: datetime.now(UTC))
+    """When its jobs would be made."""
     _written: dict[Job, tuple[TableKey, ...]] = field(default_factory=dict)
 
     def assumptions_about(self, tables: Collection[TableKey]) -> list[Assumption]:
@@ -99,6 +102,7 @@ class Knowledge:
             names=self.names,
             texts=job.texts,
             namespace=job.namespace,
+            days=days_of(job.spec.sql, self.made, is_declared=job.spec.footprint is not None),
         )
 
 

@@ -33,9 +33,10 @@ For those who write footprints:
 - Functions and operators over partition columns are understood if they're in the closed list of `functions`: their conditions
   are sides of computed columns (`computed`), which `disjoint` tries on the values that both sides admit, if these are few.
 - Timestamps are compared only between sessions of one time zone; without a zone they are `Anything`.
+- current_date() is one of the session's `days`; without days, conditions on it are `Anything`.
 
 Layers: values < columns < literals < coercion < tree < atoms < functions < computed < known < region < text;
-syntax < reason_texts < scope < terms < plain < condition_parser; nnf below region, project beside it.
+syntax < reason_texts < scope < terms < plain, days < condition_parser; nnf below region, project beside it.
 Pure: no I/O, no clock, no globals; limits count nodes, so the same text always gives the same answer.
 """
 

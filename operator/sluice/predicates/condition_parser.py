@@ -12,7 +12,7 @@ from functools import cached_property, partial
 
 from sqlglot import exp
 
-from sluice.predicates import atoms, coercion, limits, terms
+from sluice.predicates import atoms, coercion, days, limits, terms
 from sluice.predicates.columns import Column, Kind, Table
 from sluice.predicates.computed import ComputedColumn, Searches, on_its_column
 from sluice.predicates.errors import PredicateError
@@ -49,6 +49,8 @@ _COMPARISONS: Mapping[type[exp.Expr], str] = {
 }
 _NEGATED = (exp.NEQ, exp.NullSafeNEQ)
 _CONDITIONS = (*_COMPARISONS, exp.And, exp.Or, exp.Not, exp.In, exp.Between, exp.Like, exp.Escape, exp.Is)
+_BY_DAY = (*_COMPARISONS, exp.In, exp.Between)
+"""Conditions that are read once for each day that current_date() may be."""
 _NULL_TESTS = ("isnull", "isnotnull")
 _OWN_SCOPE = (exp.Query, exp.Lambda, exp.DataType)
 """Nodes whose names are none of the table's columns: those of a type are collations and fields."""
@@ -117,11 +119,20 @@ class _Reader:
             return Anything("the condition is too large")
         self._depth += 1
         try:
-            handler = _HANDLERS.get(type(node))
-            found = handler(self, node) if handler else None
+            if self._says_another_thing_each_day(node):
+                found = self._by_day(node)
+            else:
+                handler = _HANDLERS.get(type(node))
+                found = handler(self, node) if handler else None
         finally:
             self._depth -= 1
         return self._anything(node) if found is None else found
+
+    def _says_another_thing_each_day(self, node: exp.Expr) -> bool:
+        return bool(self._session.days) and isinstance(node, _BY_DAY) and days.is_said_in(node)
+
+    def _by_day(self, node: exp.Expr) -> Predicate | None:
+        return days.any_of([self._predicate(days.on(day, node)) for day in self._session.days])
 
     def _group(self, node: exp.Expr) -> Predicate:
         combine = conjunction if isinstance(node, exp.And) else disjunction

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from sluice.predicates.columns import Column
 from sluice.predicates.tree import And, Anything, Atom, IsNull, IsTrue, Not, Or, Predicate, TruthValue
-from sluice.predicates.values import ValueSet, complement
+from sluice.predicates.values import ValueSet, complement, union
 
 
 class Question(Enum):
@@ -113,9 +113,9 @@ def _answer(true: ValueSet, false: ValueSet, question: Question) -> ValueSet:
         case Question.FALSE:
             return false
         case Question.NOT_TRUE:
-            return complement(true)
+            return union([complement(true), false])  # for some values it may be either: they are in both sets
         case Question.NOT_FALSE:
-            return complement(false)
+            return union([complement(false), true])
 
 
 def _constant_answers(value: bool | None, question: Question) -> bool:

@@ -66,7 +66,11 @@ def _speaks_of_partitions_alone(predicate: Predicate) -> bool:
 
 
 def _without_drawn_together(conjuncts: tuple[Predicate, ...]) -> tuple[Predicate, ...]:
-    """`(a OR b) AND (a OR k)` becomes `a OR (b AND k)`, which is one conjunct and uses k: `a OR b` no longer counts."""
+    """`(a OR b) AND (a OR k)` becomes `a OR (b AND k)`, which is one conjunct and uses k: `a OR b` no longer counts. On some day a
+    part that depends on the day may be such an `a`."""
+    by_day = any(
+        isinstance(leaf, Atom) and leaf.spelling.by_day for part in conjuncts for leaf in leaves(part)
+    )
     mixed = {
         _meaning(part)
         for conjunct in conjuncts
@@ -79,7 +83,7 @@ def _without_drawn_together(conjuncts: tuple[Predicate, ...]) -> tuple[Predicate
         if not isinstance(conjunct, Or)
         or (
             mixed.isdisjoint(map(_meaning, conjunct.parts))
-            and not (mixed and any(map(_is_computed, leaves(conjunct))))
+            and not (mixed and (by_day or any(map(_is_computed, leaves(conjunct)))))
         )
     )
 

@@ -8,6 +8,7 @@ too: if one is set, do not parse at all but take `Anything`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,3 +23,6 @@ class Session:
 
     case_sensitive: bool = False
     """spark.sql.caseSensitive"""
+
+    days: tuple[date, ...] = ()
+    """One of them is current_date() when the statement runs; empty if nothing is known of that."""

@@ -25,11 +25,14 @@ class Spelling:
     literals: tuple[Literal, ...]
     of: str | None = None
     """The function of columns that it's a condition on, as it was written."""
+    by_day: bool = False
+    """Whether it says another thing on each of several days."""
 
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """TRUE for the values in `true`, FALSE for those in `false`, NULL for all others (the sets may hold NULL itself)."""
+    """TRUE for the values in `true`, FALSE for those in `false`, NULL for all others (the sets may hold NULL itself). For values in
+    both sets it depends on the day which it is."""
 
     column: Column
     true: ValueSet

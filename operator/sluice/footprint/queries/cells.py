@@ -25,6 +25,7 @@ from sluice.predicates import (
     PredicateError,
     compiled,
     conjunction,
+    days,
 )
 from sluice.predicates.functions import SKIPPED_DAYS
 from sluice.predicates.limits import MAX_CELLS
@@ -133,6 +134,10 @@ def _kind(cell: Cell, reading: Reading) -> LiteralKind | None:
 
 def _equal(column: Column, cell: Constant, reading: Reading) -> Predicate:
     node = cell.node.unnest()
+    if reading.around.days and days.is_said_in(node):
+        each = [replace(cell, node=days.on(day, node)) for day in reading.around.days]
+        found = days.any_of([_equal(column, one, reading) for one in each])
+        return Anything(f"{_shown(node)} differs from day to day") if found is None else found
     literal = _literal(node, reading)
     if literal is None and column.type.kind is Kind.DATE:
         node = exp.cast(node, exp.DType.DATE)  # a midnight of date_trunc is stored as its date

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import cached_property
 from itertools import islice
 from typing import Any
@@ -69,6 +70,8 @@ class Surroundings:
     """Whether the settings are all that the driver will have, those of its runtime profile included."""
     cautious: bool = False
     """Whether the engine may be another than open-source Delta, whose way of reading conditions was measured."""
+    days: tuple[date, ...] = ()
+    """One of them is current_date() when a statement runs."""
     promised_in: str = "spec.writes"
     """The field in which the job may say where its rows land."""
     allowance: Allowance = field(default_factory=Allowance, compare=False, repr=False)
@@ -354,10 +357,15 @@ class Reading:
         return parse(
             condition,
             self.facts.columns,
-            session=self.around.settings.session,
+            session=replace(self.around.settings.session, days=self.around.days),
             names=names,
             others=others,
         )
+
+    @property
+    def whenever_it_runs(self) -> "Reading":
+        """The statement read for any day: by a condition that Delta works out at the statement's end, or whose exact rows count."""
+        return replace(self, around=replace(self.around, days=()))
 
     def recorded(self, predicate: Predicate) -> Region:
         """The partitions recorded for a condition, assuming no more than what an engine of which little is known
@@ -427,6 +435,8 @@ class Reading:
         if facts is not None and not facts.exists:
             fields = {**fields, "creates": True}
         fields.setdefault("keeps_partition_columns", self._keeps_partition_columns(operation))
+        if self.around.days:  # on a single day it touches less than on one of several
+            fields = {**fields, "certain": False, "adds_surely": False}
         advice = fields.pop("reads_advice", None)
         if advice is None and facts is None:
             elsewhere = self.around.moved and self.key.is_name

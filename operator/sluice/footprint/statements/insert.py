@@ -65,7 +65,7 @@ def insert(reading: Reading) -> TableFootprint:  # noqa: PLR0911 - one kind of I
     if reading.around.settings.overwrites_partitions and not reading.is_unpartitioned:
         return overwrite_partitions(reading, lands, source, identity=identity)
     if static:
-        fixed = _fixed(reading, static)
+        fixed = _fixed(reading.whenever_it_runs, static)
         matching = partitions(fixed)
         return _replaced(reading, fixed, matching, lands, source, certain=sure, identity=identity)
     return overwrite(reading, lands, source, certain=sure, identity=identity)
@@ -168,6 +168,7 @@ def replace_where(
     certain: bool,
     identity: bool = False,
 ) -> TableFootprint:
+    reading = reading.whenever_it_runs
     node = condition.this if isinstance(condition, exp.Where) else condition
     predicate = reading.predicate(node, names=reading.own_names)
     adds = where_rows_may_land(reading, node, predicate, lands)

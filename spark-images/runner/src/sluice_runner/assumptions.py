@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from sluice_runner.java_classes import java_class
@@ -44,11 +45,21 @@ class NotAsJudgedError(Exception):
 
 
 @dataclass(frozen=True)
+class Days:
+    """On which statements may begin. On later ones current_date() may lead them to rows that they were not judged to touch."""
+
+    first: date
+    last: date
+
+
+@dataclass(frozen=True)
 class Assumed:
     spark_version: str | None
     delta_version: str | None
     """None: it wasn't known, and the job was judged by all versions."""
     spark_conf: Mapping[str, str]
+    days: Days | None = None
+    """Absent: it was judged for any day."""
 
 
 NOTHING_ASSUMED = Assumed(None, None, {})
@@ -77,6 +88,19 @@ def refuse_another_spark(spark: SparkSession, assumed: Assumed) -> None:
         "file systems",
         "remove them from the image's core-site.xml, or write them under sparkConf of the job's runtime profile",
     )
+
+
+def refuse_another_day(spark: SparkSession, assumed: Assumed) -> None:
+    """Compares the day as Spark would put it into the next statement."""
+    days = assumed.days
+    if days is None:
+        return
+    [[today]] = spark.sql("SELECT current_date()").collect()
+    if not days.first <= today <= days.last:
+        raise NotAsJudgedError(
+            f"the statement was not run, because current_date() is {today} here, and the job was judged for the days from "
+            f"{days.first} to {days.last}: create the job anew, or write the day as a parameter"
+        )
 
 
 def refuse_another_connector(spark: SparkSession) -> None:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sluice_runner import commits, stores, targets
-from sluice_runner.assumptions import refuse_another_connector
+from sluice_runner.assumptions import refuse_another_connector, refuse_another_day
 from sluice_runner.bound import Bound, may_lead_its_name_elsewhere
 from sluice_runner.catalogs import Name
 from sluice_runner.commits import Commit
@@ -102,6 +102,7 @@ def _executed(context: Context, number: int, prepared: Prepared, before: Mapping
     failure: Failure | None = None
     try:
         context.gate.hold(statement)
+        refuse_another_day(spark, plan.assumed)
         with stamped(spark, text), fencing.numbered(number):
             prepared.execute()
     except Exception as error:  # noqa: BLE001 - whatever it is, the job ended with it

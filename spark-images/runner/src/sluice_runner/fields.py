@@ -6,6 +6,7 @@ The runner has no validation library: it may use only what every Spark image has
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any, NoReturn
 
 
@@ -37,6 +38,13 @@ class Fields:
         if not isinstance(value, str):
             self._expected("a string", name, value)
         return value
+
+    def day(self, name: str) -> date:
+        value = self._required(name)
+        try:
+            return date.fromisoformat(value)
+        except (TypeError, ValueError):
+            self._expected("a date such as 2026-11-19", name, value)
 
     def optional_text(self, name: str) -> str | None:
         return self.text(name) if self._skip_null(name) else None

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sluice_runner import txn
-from sluice_runner.assumptions import NOTHING_ASSUMED, Assumed
+from sluice_runner.assumptions import NOTHING_ASSUMED, Assumed, Days
 from sluice_runner.fields import Fields, PlanError
 
 VERSION = 2
@@ -329,9 +329,16 @@ def _assumed(fields: Fields) -> Assumed:
         spark_version=fields.text("sparkVersion"),
         delta_version=fields.optional_text("deltaVersion"),
         spark_conf=fields.optional_texts_by_name("sparkConf"),
+        days=_days(fields.object("days")) if fields.has("days") else None,
     )
     fields.end()
     return assumed
+
+
+def _days(fields: Fields) -> Days:
+    days = Days(first=fields.day("first"), last=fields.day("last"))
+    fields.end()
+    return days
 
 
 def _work(fields: Fields) -> Sql | Write | Stream | Application:
