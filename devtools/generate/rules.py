@@ -80,6 +80,21 @@ Why it is done so: [decision 26](decisions/0026-functions-are-computed-on-axes-o
 | first argument | functions and operators |
 | --- | --- |
 """
+THE_DAY = """
+## Conditions on today
+
+`current_date()` and `curdate()` in a job's SQL are one of five days: from the day before the job was made, in UTC, to three days
+after it. So `date < current_date() - INTERVAL 90 DAYS` of a job that was made on 28 November touches `date <= DATE '2026-09-01'`,
+and a row with `current_date()` as its date lands in one of these partitions. The first four are those on which its statements may
+begin; on the last one a statement may still run that began before midnight. Spark puts the day in when a statement begins, and
+just before that the driver asks the same session for it. On another day the statement is not run, and the job fails as
+[`NotAsJudgedError`](operations.md#a-job-fails-with-notasjudgederror). A job that is granted its leases later than on the day after
+it was made, in UTC, is judged for any day, and its statements run on any day.
+
+Any day is also assumed of `current_date` without brackets, which may be a column, of `current_timestamp()` and `now()`, of a
+function that takes the day and a column (`datediff(current_date(), date) > 90`), and of what Delta works out at a statement's end:
+`REPLACE WHERE` and `PARTITION (date = current_date())`. So it is in streams, in `spec.writes` and in `spec.footprint`.
+"""
 OTHER_SPELLINGS = """
 Other spellings of these are understood as well, here of the partition columns `date`, `region` and `n`:
 
@@ -208,6 +223,7 @@ def _lines() -> Iterator[str]:
         yield from by_statement.index(book)
     yield FUNCTIONS + "\n".join(_functions())
     yield OTHER_SPELLINGS + "\n".join(f"- `{text}`" for text in SPELLED_OTHERWISE)
+    yield THE_DAY
     yield ON_EVERY_ENGINE
     yield from _rules(EVERY_ENGINE)
     yield ON_READERS

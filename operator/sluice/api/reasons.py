@@ -251,8 +251,8 @@ class Reason(_Word):
     )
     NOT_AS_JUDGED = (
         "NotAsJudgedError",
-        "Failed: its driver is not what its runtime profile says, or a name leads elsewhere in the driver's catalog than the job "
-        "was judged by; the message says which, whether nothing was run or only a statement was not, and what to do.",
+        "Failed: its driver is not what its runtime profile says, runs on a later day, or a name leads elsewhere in its catalog "
+        "than the job was judged by; the message says which, whether nothing was run or only a statement was not, and what to do.",
     )
     NOT_A_DELTA_TABLE = "NotADeltaTableError", "Failed: it names a folder or a table of another kind."
     MISSING_TABLE = (

@@ -26,10 +26,10 @@ def is_said_in(node: exp.Expr) -> bool:
 
 def on(day: date, node: exp.Expr) -> exp.Expr:
     """The condition or the value with this day in place of current_date()."""
-    found = exp.Paren(this=node.copy())  # what has no parent is not replaced
-    for call in list(_calls(found)):
+    around = exp.Paren(this=node.copy())  # what has no parent is not replaced
+    for call in list(_calls(around)):
         call.replace(exp.Cast(this=exp.Literal.string(day.isoformat()), to=exp.DataType(this=exp.DType.DATE)))
-    return found.this
+    return around.unnest()
 
 
 def _calls(node: exp.Expr) -> Iterator[exp.Expr]:

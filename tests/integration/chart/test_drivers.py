@@ -432,6 +432,10 @@ def test_an_executor_and_a_token_of_no_pod_write_nothing(drivers: Drivers) -> No
             )
 
 
+def _executor_called(name: str, driver: Json, _: Drivers) -> Json:
+    return pod(f"{name}-exec-1", "executor", owned(driver))
+
+
 @pytest.mark.parametrize("longest", ["m" * 80, "3" + "m-" * 40], ids=["of letters", "of parts"])
 def test_the_executors_of_a_driver_with_a_long_name_bear_a_name_that_it_may_give(
     drivers: Drivers, longest: str
@@ -441,10 +445,7 @@ def test_the_executors_of_a_driver_with_a_long_name_bear_a_name_that_it_may_give
     assert len(prefix) == 47 < len(app)
     driver = objects.create("pod", pod(driver_pod_name(app), "driver", {}))
     token = drivers.token_of(driver)
-    first, other = (
-        create("pods", lambda _, name=name: pod(f"{name}-exec-1", "executor", owned(driver)))
-        for name in (prefix, app)
-    )
+    first, other = (create("pods", partial(_executor_called, name, driver)) for name in (prefix, app))
     assert refusal(drivers, first, token) == ""
     assert f"begin it with {prefix}-exec-" in refusal(drivers, other, token)
 

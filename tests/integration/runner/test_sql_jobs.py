@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import shutil
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from integration.runner.jobs import Document, at, location, place, plan, run_here, run_sql, statements
+from integration.runner.jobs import (
+    Document,
+    assumed,
+    at,
+    location,
+    place,
+    plan,
+    run_here,
+    run_sql,
+    statements,
+)
 from integration.runner.operators_plan import of_job
+from sluice.footprint import Days
 from sluice_runner import commits
 from sluice_runner.stamp import CONF
 
@@ -187,6 +199,39 @@ def test_a_folder_of_other_files_is_refused_and_left_alone(
     assert result["exception"]["class"] == "NotADeltaTableError"
     assert f"{place(folder)} is not a Delta table" in result["exception"]["message"]
     assert [entry.name for entry in folder.iterdir()] == ["report.csv"]
+
+
+@pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Pacific/Pago_Pago"])
+def test_a_statement_runs_on_the_days_that_the_job_was_judged_by_and_on_no_other(
+    spark: SparkSession, table: Path, zone: str
+) -> None:
+    """The day is that of the session, which a statement may set."""
+    days = Days(datetime.now(UTC).date())
+    before, after = (days.made + timedelta(days=number) for number in (-30, 30))
+    deletes = (
+        f"SET TIME ZONE '{zone}'",
+        f"DELETE FROM {at(table)} WHERE date < current_date() - INTERVAL 1 DAY",
+    )
+    try:
+        other = run_sql(spark, *deletes, assumed=assumed({}, days=told(before, before)))
+        assert other["exception"]["class"] == "NotAsJudgedError"
+        assert (
+            f"the job was judged for the days from {before} to {before}: create the job anew"
+            in other["exception"]["message"]
+        )
+        assert run_sql(spark, *deletes, assumed=assumed({}, days=told(after, after)))["outcome"] == "Failed"
+        assert ids(spark, table) != []
+        assert (
+            run_sql(spark, *deletes, assumed=assumed({}, days=told(days.first, days.last)))["outcome"]
+            == "Succeeded"
+        )
+        assert ids(spark, table) == []
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+
+
+def told(first: date, last: date) -> Document:
+    return {"first": first.isoformat(), "last": last.isoformat()}
 
 
 def test_nothing_is_committed_past_the_log_store(spark: SparkSession, table: Path) -> None:

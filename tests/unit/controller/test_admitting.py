@@ -12,6 +12,7 @@ import pytest
 from sluice.api.job_status import Attempt, Phase
 from sluice.api.reasons import Reason
 from sluice.controller import admitting as module
+from sluice.controller import clock as controller_clock
 from sluice.controller import granting
 from sluice.controller.admitting import Admitting
 from sluice.controller.applications import Applications
@@ -512,3 +513,32 @@ async def test_a_job_that_asks_for_what_its_namespace_may_not_have_fails_before_
         in change.message
     )
     assert "uid-c" not in leases.asked
+
+
+async def test_a_job_that_waited_past_its_days_is_judged_for_any_day_before_it_is_granted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its condition would be narrower than what it may touch by now."""
+    now = datetime(2026, 11, 19, 12, tzinfo=UTC)
+    monkeypatch.setattr(controller_clock, "now", lambda: now)
+    leases, asked = admitting({})
+    sales = "FROM delta.`/lake/sales` WHERE"
+    asked.world.job_seen(job_body("first", sql=f"DELETE {sales} date = DATE '2026-08-01'"))
+    await turn(asked)
+    for name, condition in (("old", "date < current_date() - 90"), ("new", "date = DATE '2026-11-19'")):
+        asked.world.job_seen(job_body(name, sql=f"DELETE {sales} {condition}"))
+        await turn(asked)
+    assert "uid-old" not in leases.asked
+    assert "uid-new" in leases.asked
+    now = datetime(2026, 11, 21, tzinfo=UTC)
+    leases.held = [lease for lease in leases.held if lease.uid != "uid-first"]
+    asked.world.job_gone("uid-first")
+    await turn(asked, "uid-first")
+    await turn(asked)
+    assert "uid-old" not in leases.asked, "it may touch what the newer one deletes"
+    leases.held = [lease for lease in leases.held if lease.uid != "uid-new"]
+    asked.world.job_gone("uid-new")
+    await turn(asked, "uid-new")
+    await turn(asked)
+    old = asked.world.jobs["uid-old"]
+    assert (old.phase, old.days, old.footprint.tables[0].reads_text) == ("Starting", None, "true")

@@ -2,6 +2,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from devenv import ports
 
 KEEPS_ALL = """
@@ -13,7 +15,9 @@ sys.stdin.read()
 """
 
 
-def test_a_port_that_a_process_was_given_is_given_to_no_other_until_that_process_ends(monkeypatch):
+def test_a_port_that_a_process_was_given_is_given_to_no_other_until_that_process_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     first = next(port for port in range(31_000, 31_900) if ports.is_free(port) and ports.is_free(port + 1))
     monkeypatch.setattr(ports, "RANGE", range(first, first + 2))
     with subprocess.Popen(
@@ -37,7 +41,7 @@ def test_a_port_that_a_process_was_given_is_given_to_no_other_until_that_process
     assert sorted(ports.free_ports(2)) == [first, first + 1]
 
 
-def test_a_process_is_given_no_port_twice(monkeypatch):
+def test_a_process_is_given_no_port_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     first = next(port for port in range(30_000, 30_900) if ports.is_free(port) and ports.is_free(port + 1))
     monkeypatch.setattr(ports, "RANGE", range(first, first + 2))
     assert ports.free_ports(1) != ports.free_ports(1)

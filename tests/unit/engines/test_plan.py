@@ -2,6 +2,7 @@
 
 import random
 import string
+from datetime import date
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.engines.plan import PlannedRun, plan_arguments, plan_for, plan_from_arguments
 from sluice.engines.profile import RuntimeProfile
-from sluice.footprint import TableFootprint, footprint_of
+from sluice.footprint import Days, TableFootprint, footprint_of
 from sluice.predicates import Table
 from sluice.tables import TableFacts, TableKey, key_of_path
 from sluice.tables.names import Names, keys_of, names_of
@@ -315,3 +316,11 @@ def test_a_run_key_names_the_run_to_delta_and_all_tables_that_it_may_write() -> 
         tables=(Target("s3a://lake/a", None), Target(None, "sales.b")),
     )
     assert decode(plan_arguments(plan_of(spec, touched))).run is None
+
+
+def test_the_days_that_it_was_judged_by_are_in_the_plan_of_a_job_that_asks_for_the_day() -> None:
+    spec = {"sql": "DELETE FROM t WHERE date < current_date() - 90"}
+    assert "days" not in plan_of(spec)["assumed"]
+    plan = plan_of(spec, days=Days(date(2026, 11, 19)))
+    assert plan["assumed"]["days"] == {"first": "2026-11-18", "last": "2026-11-21"}
+    assert decode(plan_arguments(plan)).assumed.days is not None

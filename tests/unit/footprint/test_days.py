@@ -1,6 +1,7 @@
 """Jobs that ask for the day are judged by the days on which their statements may run."""
 
 from datetime import UTC, date, datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ OLD = "DELETE FROM delta.`/t` WHERE date < current_date() - INTERVAL 90 DAYS"
 FACTS = TableFacts(columns=Table.of({"id": "bigint", "date": "date"}, ["date"]), log_store=LogStore.SAFE)
 
 
-def footprint(sql: str, days: Days | None = DAYS, **more: object) -> JobFootprint:
+def footprint(sql: str, days: Days | None = DAYS, **more: Any) -> JobFootprint:
     spec = DeltaWriteJobSpec.model_validate({"sql": sql, **more})
     return footprint_of(spec, {}, facts={key_of_path("/t"): FACTS}, days=days)
 
@@ -82,7 +83,7 @@ def test_it_runs_beside_a_job_that_writes_today() -> None:
         ("INSERT INTO delta.`/t` SELECT 1 AS id, some(x) AS date FROM s", {"writes": ["date = current_date()"]}),
     ],
 )  # fmt: skip
-def test_what_is_worked_out_at_the_statements_end_is_not_known(sql: str, more: dict[str, object]) -> None:
+def test_what_is_worked_out_at_the_statements_end_is_not_known(sql: str, more: dict[str, Any]) -> None:
     (found, *_) = footprint(sql, **more).tables
     assert "2026" not in found.reads_text + found.writes_text + str(found.deletes_text)
 

@@ -10,7 +10,7 @@ from sluice.api.base import Json
 from sluice.api.job_status import Attempt, Phase
 from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
-from sluice.footprint import NotUnderstoodError
+from sluice.footprint import Days, NotUnderstoodError
 from sluice.leases import Lease
 from sluice.lifecycle.holding import changed_tables, holder_of, lease_for
 from sluice.lifecycle.job import JobView
@@ -433,3 +433,58 @@ def test_a_job_is_the_same_after_names_that_it_does_not_use_lead_elsewhere() -> 
     judged_anew = view.renamed(names, is_concerned=True)
     assert judged_anew.is_read
     assert not judged_anew.concludes_from(own)
+
+
+OLD = "DELETE FROM delta.`/lake/orders` WHERE date < current_date() - INTERVAL 90 DAYS"
+MADE = datetime(2026, 11, 19, 10, tzinfo=UTC)
+
+
+def asking_for_the_day(arrived: datetime, granted: datetime | None = None) -> JobView:
+    body = job_body("a", sql=OLD)
+    if granted is not None:
+        attempt = {
+            "number": 1,
+            "token": 1,
+            "hash": "x",
+            "application": "a-1",
+            "grantedAt": granted.isoformat(),
+        }
+        body["status"] = {"phase": "Running", "attempts": [attempt]}
+    profiles = {"default": RuntimeProfile(spark_version="4.2.0", delta_version="4.4.0")}
+    return JobView(body, profiles, arrived, {ORDERS: PARTITIONED})
+
+
+def test_a_job_that_asks_for_the_day_touches_what_it_may_on_the_days_on_which_it_may_run() -> None:
+    view = asking_for_the_day(MADE)
+    assert view.days == Days(MADE.date())
+    assert reads(view) == "date <= DATE '2026-08-23'"
+    assert job().days is None
+
+
+def test_a_job_that_comes_too_late_for_its_days_may_touch_all() -> None:
+    view = asking_for_the_day(MADE + timedelta(days=2))
+    assert view.days is None
+    assert reads(view) == "true"
+
+
+def test_a_job_that_has_waited_past_its_days_is_judged_anew() -> None:
+    view, later = asking_for_the_day(MADE), MADE + timedelta(days=2)
+    assert reads(view) == "date <= DATE '2026-08-23'"
+    assert not view.is_late_on(MADE)
+    assert view.is_late_on(later)
+    assert reads(view.judged_on(later)) == "true"
+    assert not view.judged_on(later).is_late_on(later + timedelta(days=9))
+
+
+@pytest.mark.parametrize(("days", "expected"), [(0, "date <= DATE '2026-08-23'"), (2, "true")])
+def test_an_attempt_keeps_what_it_was_granted_by_whenever_a_leader_sees_it(days: int, expected: str) -> None:
+    granted = MADE + timedelta(days=days)
+    for arrived in (granted, MADE + timedelta(days=30)):
+        assert reads(asking_for_the_day(arrived, granted)) == expected
+
+
+def test_what_was_read_of_it_is_not_kept_when_its_days_are_others() -> None:
+    late = asking_for_the_day(MADE + timedelta(days=2))
+    assert reads(late) == "true"
+    granted = asking_for_the_day(MADE, granted=MADE).body
+    assert reads(late.now(granted, late.names)) == "date <= DATE '2026-08-23'"

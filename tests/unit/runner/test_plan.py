@@ -4,13 +4,14 @@ import base64
 import contextlib
 import json
 import zlib
+from datetime import date
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sluice_runner.assumptions import NOTHING_ASSUMED, Assumed
+from sluice_runner.assumptions import NOTHING_ASSUMED, Assumed, Days
 from sluice_runner.fields import PlanError
 from sluice_runner.plan import (
     MAX_JSON_BYTES,
@@ -93,6 +94,11 @@ def test_a_plan_of_statements_is_read() -> None:
         "abc",
     )
     assert plan.assumed == Assumed("4.2.0", "4.4.0", {"spark.x": "y"})
+
+
+def test_the_days_on_which_statements_may_begin_are_read() -> None:
+    assumed = {"sparkVersion": "4.2.0", "days": {"first": "2026-11-18", "last": "2026-11-21"}}
+    assert decoded(sql_plan(assumed=assumed)).assumed.days == Days(date(2026, 11, 18), date(2026, 11, 21))
 
 
 def test_names_are_read_with_the_locations_that_they_lead_to() -> None:
@@ -222,6 +228,7 @@ REFUSED: list[tuple[str, object, str]] = [
     ("an unknown field", sql_plan(streams={}), r"unknown field streams.*image of the operator's version"),
     ("nothing assumed", {k: v for k, v in sql_plan().items() if k != "assumed"}, r"plan\.assumed: is missing"),
     ("no version of Spark assumed", sql_plan(assumed={}), r"plan\.assumed\.sparkVersion: is missing"),
+    ("a day that is none", sql_plan(assumed={"sparkVersion": "4", "days": {"first": "18 Nov"}}), r"first: expected a date"),
     ("an unknown assumption", sql_plan(assumed={"sparkVersion": "4.2.0", "x": 1}), r"plan\.assumed: unknown field x"),
     ("no job", {k: v for k, v in sql_plan().items() if k != "job"}, r"plan\.job: is missing"),
     ("a job without uid", sql_plan(job={"namespace": "a", "name": "b"}), r"plan\.job\.uid: is missing"),
