@@ -3,7 +3,7 @@
 from datetime import date, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sluice.predicates import Session, compiled, disjoint, from_conjuncts, parse, to_sql
@@ -81,17 +81,20 @@ CONDITIONS = st.recursive(
 )
 
 
+DATE, K = (column.axis for column in EVENTS.columns if column.name in ("date", "k"))
+EPOCH = date(1970, 1, 1)
+CODES = (None, *((DAYS[0] - EPOCH).days + number for number in range(-9, 10)))
+
+
 @given(CONDITIONS)
+@example("NOT ((date = current_date()) IS TRUE)")
+@example("NOT (NOT (date = current_date()) IS TRUE)")
 def test_no_row_of_any_day_is_missed(condition: str) -> None:
     region = compiled(parse(condition, EVENTS, session=DATED), stored=False)
     for day in DAYS:
         spelled = condition.replace("current_date()", f"DATE '{day}'").replace("curdate()", f"DATE '{day}'")
         on_that_day = compiled(parse(spelled, EVENTS, session=UNDATED), stored=False)
-        for number in (None, *range(-9, 9)):
-            row = {
-                "date": None if number is None else (DAYS[0] - date(1970, 1, 1)).days + number,
-                "k": 1,
-            }
+        for row in ({DATE: code, K: k} for code in CODES for k in (1, 2)):
             assert not on_that_day.may_hold(row) or region.may_hold(row), (condition, day, row)
 
 
