@@ -55,6 +55,8 @@ ANNOTATION_CONDITIONS = f"{GROUP}/conditions"
 ANNOTATION_BEAT = f"{GROUP}/beat"
 ANNOTATION_REVOKE = f"{GROUP}/revoke"
 ANNOTATION_REVOKED = f"{GROUP}/revoked"
+ANNOTATION_DRIVER_ACCOUNTS = f"{GROUP}/driver-accounts"
+"""On the admission policy for drivers: the accounts that it judges, NAMESPACE:NAME or *:NAME, separated by commas."""
 ANNOTATION_QUARANTINE = f"{GROUP}/quarantined-tables"
 """On the operator's Lease: the tables whose logs it does not read for a while. It reads the log of one that a person removes."""
 

@@ -1,6 +1,5 @@
 """What runtime profiles need in the namespaces of jobs: the account of the drivers, its rights, a log store that is safe."""
 
-import re
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 
 from sluice.api import names
@@ -17,7 +16,6 @@ from sluice.tables.log_store import S3_CONDITIONAL_LOG_STORE, LogStore, log_stor
 DEFAULT_ACCOUNT = "default"
 """As which drivers run whose profile names no account."""
 
-_ACCOUNTS = "system:serviceaccount:"
 _FILE = key_of_path("file:/any/table")
 _S3 = {scheme: key_of_path(f"{scheme}://any/table") for scheme in ("s3", "s3a")}
 """Delta looks a log store up by the scheme as it is written."""
@@ -50,9 +48,8 @@ async def judged_accounts(kube: Kube, at: Installation) -> Collection[str] | Non
         if not error.status:
             raise
         return None
-    conditions = (policy.get("spec") or {}).get("matchConditions") or ()
-    texts = re.findall(r"'([^']+)'", " ".join(str(one.get("expression")) for one in conditions))
-    return {text.removeprefix(_ACCOUNTS) if text.startswith(_ACCOUNTS) else f"*:{text}" for text in texts}
+    told = (policy["metadata"].get("annotations") or {}).get(names.ANNOTATION_DRIVER_ACCOUNTS, "")
+    return {account for account in told.split(",") if account}
 
 
 async def runtime_findings(
