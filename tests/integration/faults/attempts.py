@@ -75,6 +75,19 @@ class Attempt:
             return None
         return max(self.end, min(no_other, key=_received), key=_received)
 
+    @property
+    def told_proof(self) -> str:
+        """When each part of the proof came, for people."""
+        parts = {"application over": self.over, "placeholder": self.placeholder} | {
+            f"driver {number} {what}": write
+            for number, driver in enumerate(self.drivers, 1)
+            for what, write in (("ended", driver.ended), ("let go", driver.let_go), ("gone", driver.gone))
+        }
+        return ", ".join(
+            f"{what} {'never' if write is None else f'{write.verb} by {write.user} at {write.received:.3f}'}"
+            for what, write in parts.items()
+        )
+
 
 def _received(write: Landed) -> float:
     return write.received

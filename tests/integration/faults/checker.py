@@ -102,7 +102,10 @@ def _whatever_may_write_holds_its_lease(e: Evidence) -> Iterator[Violation]:
                 continue
             name = e.name(attempt.uid)
             if held.released:
-                yield Violation("death_proved", f"the lease of {name} was released before its end was proved")
+                yield Violation(
+                    "death_proved",
+                    f"the lease of {name} was released before its end was proved: released {held.until:.3f}; {attempt.told_proof}",
+                )
             elif not _is_brought_again(e, held, proof):
                 yield Violation("a rebuild finds all", f"{name} may write, and a rebuild missed it")
 
