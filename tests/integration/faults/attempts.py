@@ -176,8 +176,8 @@ class _Seeing:
             attempt.intent = attempt.intent or write
 
     def _application(self, write: Landed) -> None:
+        attempt = self._named(write.metadata or self._before(write))
         self._note_life(write)
-        attempt = self._named(write)
         if attempt is None:
             return
         if write.verb == "create":
@@ -194,7 +194,7 @@ class _Seeing:
 
     def _pod(self, write: Landed) -> None:
         self._note_life(write)
-        attempt = self._named(write)
+        attempt = self._named(write.metadata)
         if attempt is None:
             return
         if is_placeholder(write.body):
@@ -229,8 +229,12 @@ class _Seeing:
             write.metadata.get("finalizers") or []
         )
 
-    def _named(self, write: Landed) -> Attempt | None:
-        metadata = write.metadata
+    def _before(self, write: Landed) -> Json:
+        """What was there: the answer to a deletion of what has no finalizers tells nothing of it."""
+        metadata: Json = self.found.live.get((write.kind, write.name), {}).get("metadata", {})
+        return metadata
+
+    def _named(self, metadata: Json) -> Attempt | None:
         labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
         uid, number = labels.get(names.LABEL_JOB_UID), labels.get(names.LABEL_ATTEMPT)
         if uid is None or number is None:

@@ -147,6 +147,15 @@ class Tape:
         body = self._object(name, uid, EPOCH) | {"status": status}
         self._write("patch", "pods", "status", name, body, user="somebody")
 
+    def is_stripped(self, uid: str) -> None:
+        """A person strips its application of its finalizers, so that it goes with its deletion."""
+        self.finalizers[uid] = []
+        self._write(
+            "patch", KUBEFLOW_APPLICATIONS.plural, "", uid, self._object(uid, uid, EPOCH), user="admin"
+        )
+        gone = {"kind": "Status", "details": {"uid": f"of {uid}"}}
+        self._write("delete", KUBEFLOW_APPLICATIONS.plural, "", uid, gone)
+
     def lets_go_application(self, uid: str, *, epoch: int = EPOCH) -> None:
         self._lets_go(KUBEFLOW_APPLICATIONS.plural, uid, uid, epoch)
 

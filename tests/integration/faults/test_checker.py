@@ -104,6 +104,16 @@ def test_a_lease_that_is_released_while_its_application_may_start_another_driver
     assert found(tape) == {"death_proved"}
 
 
+def test_an_application_that_is_gone_starts_no_other_driver() -> None:
+    tape = started()
+    tape.is_stripped("a")
+    tape.driver_ends("a")
+    tape.outcome("a")
+    tape.lets_go_driver("a")
+    tape.release("a")
+    assert found(tape) == set()
+
+
 def test_a_rebuild_that_misses_a_running_driver_is_found() -> None:
     tape = started()
     tape.rebuild(EPOCH + 1)
