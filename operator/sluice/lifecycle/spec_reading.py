@@ -25,6 +25,9 @@ _ALL_COLUMNS = 40
 _VALUE = 4
 """Characters as which the beginning of a value counts: nothing else that takes as long to read is as short."""
 
+_TODAY = 80
+"""Characters as which each current_date() counts: its condition is read once for each day."""
+
 Found = JobFootprint | NotUnderstoodError
 
 
@@ -33,7 +36,8 @@ def weight_of(spec: Any) -> int:
     text = dumps(spec).upper()
     values = text.count("(") + text.count(",")
     sources = text.count("*") + text.count("TABLE") + text.count("FROM")
-    weight = len(text) + _VALUE * values + _ALL_COLUMNS * sources
+    today = text.count("CURRENT_DATE") + text.count("CURDATE")
+    weight = len(text) + _VALUE * values + _ALL_COLUMNS * sources + _TODAY * today
     return weight * (1 + text.count("VIEW") + text.count("WITH"))  # each may be used many times
 
 

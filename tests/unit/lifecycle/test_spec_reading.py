@@ -116,6 +116,7 @@ def test_values_sources_and_views_weigh_more_than_their_characters() -> None:
     assert weight_of({"sql": "(1),(2),(" * 100}) > 2 * plain
     assert weight_of({"sql": "FROM s fr " * 90}) > 2 * plain
     assert weight_of({"sql": "SELECT c " * 100 + "VIEW"}) > 2 * plain
+    assert weight_of({"sql": "d < current_date() " * 50}) > 2 * plain
 
 
 def test_long_specs_and_those_held_against_many_columns_are_for_a_process() -> None:
