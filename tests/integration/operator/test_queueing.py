@@ -1,5 +1,6 @@
 """Who goes next: whom a waiting job lets pass until it has aged, how many write a table, who takes which risk."""
 
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from deltalake import DeltaTable, Field, Schema
@@ -7,6 +8,8 @@ from deltalake.schema import PrimitiveType
 
 from integration.operator.played import Played, append, rewrite
 from sluice.api.base import Json
+from sluice.engines.plan import plan_from_arguments
+from sluice.footprint import Days
 
 COLUMNS = Schema([Field("id", PrimitiveType("integer")), Field("day", PrimitiveType("integer"))])
 
@@ -84,6 +87,29 @@ def test_jobs_that_take_the_risk_run_together_and_both_say_so(shared: Played, tm
         driver.succeeds(f"file:{table}", version)
     shared.start("risky-strict").succeeds(f"file:{table}", 3)
     assert "runsBeside" not in shared.reaches("risky-strict", "Succeeded")
+
+
+def test_what_deletes_old_days_runs_beside_what_writes_today_and_on_no_later_day(
+    shared: Played, tmp_path: Path
+) -> None:
+    dated = Schema([Field("id", PrimitiveType("integer")), Field("date", PrimitiveType("date"))])
+    DeltaTable.create(tmp_path / "kept", dated, partition_by=["date"])
+    table = str(tmp_path / "kept")
+    shared.apply("old", _delete(table, "date < current_date() - INTERVAL 90 DAYS"))
+    shared.apply("today", _delete(table, "date = current_date()"))
+    old, today = shared.start("old"), shared.start("today")
+    job = shared.job("old")
+    assert job is not None
+    days = Days(datetime.fromisoformat(job["metadata"]["creationTimestamp"]).date())
+    (touched,) = job["status"]["footprint"]
+    assert touched["reads"] == f"date <= DATE '{days.all[-1] - timedelta(days=91)}'"
+    application = shared.application(old.application)
+    assert application is not None
+    plan = plan_from_arguments(application["spec"]["arguments"])
+    assert plan["assumed"]["days"] == {"first": days.first.isoformat(), "last": days.last.isoformat()}
+    for version, driver in enumerate((old, today), start=1):
+        driver.succeeds(f"file:{table}", version)
+    shared.reaches("today", "Succeeded")
 
 
 def test_a_risk_that_no_policy_takes_is_refused(shared: Played) -> None:
