@@ -22,7 +22,7 @@ from sluice.engines import RuntimeProfile
 from sluice.footprint import ANY_SOURCES, Days, JobFootprint, NotUnderstoodError, days_of, touching_all
 from sluice.footprint.run_keys import forgetful, forgotten_batches
 from sluice.lifecycle.resting import Resting
-from sluice.lifecycle.spec_hashes import SpecHashes
+from sluice.lifecycle.spec_hashes import SpecHashes, is_by_days
 from sluice.lifecycle.spec_reading import Found, SpecAnswer, SpecQuestion, takes_long_to_read, weight_of
 from sluice.lifecycle.statuses import ReadStatus, Statuses
 from sluice.lifecycle.strayed import Strayed
@@ -168,8 +168,10 @@ class JobView:
         days = self._asks_for
         if days is None:
             return None
-        granted = None if self.open_attempt is None else self.open_attempt.granted_at
-        return days if days.may_start(granted or self.judged_at or self.arrived_at) else None
+        attempt = self.open_attempt
+        if attempt is not None:
+            return days if is_by_days(attempt.hash) else None
+        return days if days.may_start(self.judged_at or self.arrived_at) else None
 
     def is_late_on(self, now: datetime) -> bool:
         """Whether it was judged by days that will be past before its driver begins."""
@@ -543,7 +545,7 @@ class JobView:
     def hashes(self) -> SpecHashes:
         """By which grants say that they were for this spec. Equal specs share them, unless a process reads them."""
         if self._takes_long_to_read:
-            return SpecHashes(self.spec, self.footprint_from_spec.identity)
+            return SpecHashes(self.spec, self.footprint_from_spec.identity, by_days=self.days is not None)
         return self._work.hashes
 
     def was_rewritten_since(self, attempt: Attempt) -> bool:

@@ -1,7 +1,8 @@
 """Tells by a hash which spec a grant was for: what its author wrote, and what Sluice understood of it.
 
 Each has a half of its own: another version of Sluice, or another runtime profile, may understand a spec otherwise whose author
-changed nothing. A field that is left out counts as one that says its default, so that a new field with a default changes no hash.
+changed nothing. A third part says that the spec was understood by the days on which the job may run. A field that is left out
+counts as one that says its default, so that a new field with a default changes no hash.
 """
 
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import Any
 from sluice.api.job import DeltaWriteJobSpec
 
 _BETWEEN = "-"
+_BY_DAYS = "-days"
 _MAY_CHANGE_LATER: Any = {
     "priority": True,
     "ttl_seconds_after_finished": True,
@@ -26,10 +28,15 @@ class SpecHashes:
     spec: DeltaWriteJobSpec
     identity: tuple[tuple[object, ...], ...]
     """What was understood that it does, and to which tables."""
+    by_days: bool = False
 
-    @cached_property
+    @property
     def now(self) -> str:
         """It changes with everything that decides what a run does, and with nothing else."""
+        return f"{self._for_any_day}{_BY_DAYS}" if self.by_days else self._for_any_day
+
+    @cached_property
+    def _for_any_day(self) -> str:
         written = self.spec.model_dump(
             mode="json", by_alias=True, exclude_none=True, exclude_defaults=True, exclude=_MAY_CHANGE_LATER
         )
@@ -50,8 +57,8 @@ class SpecHashes:
         return granted == (self.now if _BETWEEN in granted else self._in_one)
 
     @property
-    def however_told(self) -> tuple[str, str]:
-        return self.now, self._in_one
+    def however_told(self) -> tuple[str, str, str]:
+        return self._for_any_day, f"{self._for_any_day}{_BY_DAYS}", self._in_one
 
     def are_written_as(self, granted: str) -> bool:
         """Whether a grant was for this spec, however it was understood. A hash in one piece doesn't tell that."""
@@ -65,6 +72,11 @@ class SpecHashes:
                 "Sluice, or the runtime profile, is another since, by which its spec is understood otherwise"
             )
         return "its spec has changed"
+
+
+def is_by_days(granted: str) -> bool:
+    """Whether a grant was for a spec as it was understood by the days on which the job may run."""
+    return granted.endswith(_BY_DAYS)
 
 
 def was_written_alike(granted: str, before: str) -> bool:

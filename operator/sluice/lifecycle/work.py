@@ -84,7 +84,7 @@ class Work:
     @cached_property
     def hashes(self) -> SpecHashes:
         """Of what is refused, such as what is nested too deeply, there are none."""
-        return SpecHashes(self.spec, self.footprint_from_spec.identity)
+        return SpecHashes(self.spec, self.footprint_from_spec.identity, by_days=self._days is not None)
 
     @cached_property
     def work_hash(self) -> str:

@@ -54,13 +54,19 @@ class Knowledge:
     made: datetime = field(default_factory=lambda: datetime.now(UTC))
     """When its jobs would be made."""
     _written: dict[Job, tuple[TableKey, ...]] = field(default_factory=dict)
+    _asked_for_the_day: set[TableKey] = field(default_factory=set)
+    """Tables of jobs that were judged by the days on which they may run."""
 
     def assumptions_about(self, tables: Collection[TableKey]) -> list[Assumption]:
         """Returns assumptions about the tables that jobs write; nothing is assumed of tables that they only read."""
+        today = f"conditions on current_date() are read for a job that is made on {self.made:%Y-%m-%d}"
         return [
             Assumption(str(key), str(inferred), "Give --table or --table-path to be sure")
             for key, inferred in sorted(self.inferred.items())
             if key in tables
+        ] + [
+            Assumption(str(key), today, "In a cluster it is the day on which the job is made")
+            for key in sorted(self._asked_for_the_day.intersection(tables))
         ]
 
     @property
@@ -94,6 +100,9 @@ class Knowledge:
 
     def footprint(self, job: Job) -> JobFootprint:
         """Returns the footprint. Raises NotUnderstoodError or PredicateError, with the place in the job."""
+        days = days_of(job.spec.sql, self.made, is_declared=job.spec.footprint is not None)
+        if days is not None:
+            self._asked_for_the_day.update(self.written_by(job))
         return footprint_of(
             job.spec,
             job.conf,
@@ -102,7 +111,7 @@ class Knowledge:
             names=self.names,
             texts=job.texts,
             namespace=job.namespace,
-            days=days_of(job.spec.sql, self.made, is_declared=job.spec.footprint is not None),
+            days=days,
         )
 
 

@@ -132,7 +132,7 @@ class _Reader:
         return bool(self._session.days) and isinstance(node, _BY_DAY) and days.is_said_in(node)
 
     def _by_day(self, node: exp.Expr) -> Predicate | None:
-        return days.any_of([self._predicate(days.on(day, node)) for day in self._session.days])
+        return days.any_of(self._predicate(days.on(day, node)) for day in self._session.days)
 
     def _group(self, node: exp.Expr) -> Predicate:
         combine = conjunction if isinstance(node, exp.And) else disjunction

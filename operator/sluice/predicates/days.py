@@ -6,22 +6,25 @@ statement may see another day. So each condition on its own is taken for what it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
+from itertools import islice
 
 from sqlglot import exp
 
 from sluice.predicates.tree import And, Anything, Atom, Not, Predicate, conjunction
 from sluice.predicates.values import union
 
+MAX_CALLS = 50
+"""In one condition or value."""
 _CALLED_AS = "written"
 """What the parser notes on a call, and not on a bare `current_date`, which may be a column."""
 
 
 def is_said_in(node: exp.Expr) -> bool:
-    """Whether the condition or the value depends on the day."""
-    return next(_calls(node), None) is not None
+    """Whether the condition or the value depends on the day. What asks for it very often is left aside: it may be any row."""
+    return 0 < len(list(islice(_calls(node), MAX_CALLS + 1))) <= MAX_CALLS
 
 
 def on(day: date, node: exp.Expr) -> exp.Expr:
@@ -36,14 +39,18 @@ def _calls(node: exp.Expr) -> Iterator[exp.Expr]:
     return (call for call in node.find_all(exp.CurrentDate) if call.this is None and _CALLED_AS in call.meta)
 
 
-def any_of(options: Sequence[Predicate]) -> Predicate | None:
-    """What says TRUE, FALSE or NULL of a row wherever one of the options does; None if they differ in more than values."""
-    first = options[0]
-    unknown = next((option for option in options if isinstance(option, Anything)), None)
-    if unknown is not None or all(option == first for option in options):
-        return unknown or first
-    if any(type(option) is not type(first) for option in options):
-        return None
+def any_of(options: Iterable[Predicate]) -> Predicate | None:
+    """What says TRUE, FALSE or NULL of a row wherever one of the options does; None if they differ in more than values, or one may
+    be anything: no other is asked for then."""
+    found: list[Predicate] = []
+    for option in options:
+        if isinstance(option, Anything) or (found and type(option) is not type(found[0])):
+            return None
+        found.append(option)
+    return found[0] if all(option == found[0] for option in found) else _any_of_its_kind(found[0], found)
+
+
+def _any_of_its_kind(first: Predicate, options: Sequence[Predicate]) -> Predicate | None:
     match first:
         case Atom():
             return _any_atom([option for option in options if isinstance(option, Atom)])

@@ -88,6 +88,17 @@ def test_what_is_worked_out_at_the_statements_end_is_not_known(sql: str, more: d
     assert "2026" not in found.reads_text + found.writes_text + str(found.deletes_text)
 
 
+@pytest.mark.parametrize(("zone", "is_known"), [("UTC", True), ("Pacific/Kiritimati", False)])
+def test_a_view_that_was_made_under_another_clock_may_see_another_day(zone: str, *, is_known: bool) -> None:
+    """Spark reads it in the time zone in which it was made, and the driver looks at the day by that of the session."""
+    found = footprint(
+        f"SET TIME ZONE '{zone}'; CREATE TEMPORARY VIEW v AS SELECT * FROM delta.`/t` WHERE date = current_date(); "
+        "SET TIME ZONE 'UTC'; INSERT INTO delta.`/t` SELECT id, DATE '2020-01-01' AS date FROM v"
+    )
+    (appended,) = (one for one in found.tables if one.statement == 4)
+    assert ("2026-11-27" in appended.reads_text) == is_known
+
+
 def test_nothing_that_it_does_is_sure() -> None:
     sure = footprint("INSERT INTO delta.`/t` VALUES (1, DATE '2026-11-28')", None).tables[0]
     dated = footprint("INSERT INTO delta.`/t` VALUES (1, current_date())").tables[0]

@@ -155,6 +155,20 @@ def test_a_log_store_that_only_a_profile_could_tell_is_called_an_assumption() ->
     assert "Assumed: file:/lake/orders: " in sluice("plan", *jobs).stdout
 
 
+def test_the_day_on_which_a_job_is_made_is_assumed_where_it_asks_for_the_day(tmp_path: Path) -> None:
+    kept = tmp_path / "kept.yaml"
+    text = "DELETE FROM delta.`/lake/orders` WHERE date < current_date() - INTERVAL 90 DAYS"
+    job = {
+        "apiVersion": "sluice.dev/v1alpha1",
+        "kind": "DeltaWriteJob",
+        "metadata": {"name": "kept"},
+        "spec": {"sql": text},
+    }
+    kept.write_text(yaml.safe_dump(job), encoding="utf-8")
+    (assumed,) = json.loads(sluice("plan", kept, "-o", "json").stdout)["assumptions"]
+    assert "file:/lake/orders: conditions on current_date() are read for a job that is made on " in assumed
+
+
 def test_a_folder_of_test_data_is_read_only_if_it_is_named() -> None:
     found = json.loads(sluice("plan", EXAMPLES / "gitops", "-o", "json").stdout)
     assert [one["name"] for one in found["jobs"]] == ["forget-customer-7", "merge-shop-orders-2026-11-19"]

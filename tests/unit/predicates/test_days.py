@@ -56,6 +56,16 @@ def test_what_differs_in_more_than_values_may_be_any_row(condition: str) -> None
     assert rows(condition) == "TRUE"
 
 
+@pytest.mark.parametrize(
+    "condition",
+    ["date IN ({})", "region = concat({})", "date = coalesce({})"],
+    ids=["in", "concat", "coalesce"],
+)
+def test_what_asks_for_the_day_a_thousand_times_may_be_any_row(condition: str) -> None:
+    """To read it for each day would take long."""
+    assert rows(condition.format(", ".join(["current_date()"] * 1000))) == "TRUE"
+
+
 def test_without_days_nothing_is_known() -> None:
     found = compiled(parse("date < current_date() - 90", EVENTS, session=UNDATED))
     assert found.is_everything

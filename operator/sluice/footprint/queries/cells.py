@@ -135,9 +135,10 @@ def _kind(cell: Cell, reading: Reading) -> LiteralKind | None:
 def _equal(column: Column, cell: Constant, reading: Reading) -> Predicate:
     node = cell.node.unnest()
     if reading.around.days and days.is_said_in(node):
-        each = [replace(cell, node=days.on(day, node)) for day in reading.around.days]
-        found = days.any_of([_equal(column, one, reading) for one in each])
-        return Anything(f"{_shown(node)} differs from day to day") if found is None else found
+        each = (replace(cell, node=days.on(day, node)) for day in reading.around.days)
+        found = days.any_of(_equal(column, one, reading) for one in each)
+        if found is not None:
+            return found
     literal = _literal(node, reading)
     if literal is None and column.type.kind is Kind.DATE:
         node = exp.cast(node, exp.DType.DATE)  # a midnight of date_trunc is stored as its date

@@ -91,8 +91,11 @@ class Surroundings:
         )
 
     def inside_view(self, name: str) -> "Surroundings":
-        """Returns what is known where the view's query is read."""
-        return replace(self, settings=self.views_under.get(name, self.settings))
+        """Returns what is known where the view's query is read. The driver looks at the day by the clock of the session, and not by
+        that under which a view was made."""
+        settings = self.views_under.get(name, self.settings)
+        is_one_clock = settings.session.time_zone == self.settings.session.time_zone
+        return replace(self, settings=settings, days=self.days if is_one_clock else ())
 
     def one_key(self, table: TableKey) -> TableKey:
         """The one key of a table that a statement names."""
