@@ -10,7 +10,7 @@ import pytest
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
-OF_WRITES = (
+TESTS = (
     "test_bound_names.py",
     "test_changed_sources_of_streams.py",
     "test_conflicts.py",
@@ -24,24 +24,11 @@ OF_WRITES = (
     "test_stream_stops.py",
     "test_streams.py",
 )
-OF_FAILURES = (
-    "test_bad_input.py",
-    "test_killed_drivers.py",
-    "test_program_result.py",
-    "test_secrets.py",
-    "test_sql_jobs.py",
-    "test_stream_checkpoints.py",
-    "test_stream_drivers.py",
-    "test_stream_failures.py",
-    "test_tables_taken_away.py",
-    "test_write_jobs.py",
-)
 
 
 @pytest.mark.long(minutes=22)
 @pytest.mark.timeout(1500)
-@pytest.mark.parametrize("files", [OF_WRITES, OF_FAILURES], ids=["writes", "failures"])
-def test_the_other_pair_of_versions_behaves_alike(tmp_path: Path, files: tuple[str, ...]) -> None:
+def test_the_other_pair_of_versions_behaves_alike(tmp_path: Path) -> None:
     python, jars = os.environ["SLUICE_SPARK35_PYTHON"], os.environ["SLUICE_SPARK35_JARS"]
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
@@ -54,7 +41,7 @@ def test_the_other_pair_of_versions_behaves_alike(tmp_path: Path, files: tuple[s
             *(python, "-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", "-o", "addopts="),
             *("-o", "markers=long: runs here in any case\ntimeout: of the other runs"),
             *("--confcutdir", str(HERE), "--basetemp", str(tmp_path / "base")),
-            *(str(HERE / name) for name in files),
+            *(str(HERE / name) for name in TESTS),
         ],
         cwd=tmp_path,
         env=environment,
