@@ -3,8 +3,12 @@
 import re
 import socket
 import threading
+import uuid
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
+
+from integration.waiting import eventually
 
 _LINE = re.compile(rb"^\+?(\d+\.\d+) \[\d+ ([^\]]+)\] (.*?)\r?\n$", re.DOTALL)
 _WORD = re.compile(rb'"((?:[^"\\]|\\.)*)"', re.DOTALL)
@@ -23,6 +27,7 @@ class Command:
 class Monitor(threading.Thread):
     def __init__(self, port: int) -> None:
         super().__init__(name="monitor of Redis", daemon=True)
+        self._port = port
         self._socket = socket.create_connection(("127.0.0.1", port))
         self._file = self._socket.makefile("rb")
         self._socket.sendall(b"MONITOR\r\n")
@@ -48,10 +53,21 @@ class Monitor(threading.Thread):
                 self._commands.append(command)
 
     def take(self) -> list[Command]:
-        """Everything since the last time."""
+        """Everything since the last time that Redis carried out before this call: its end is marked, because Redis tells each
+        command a moment after it is done."""
+        mark = uuid.uuid4().hex
+        with socket.create_connection(("127.0.0.1", self._port)) as asking:
+            asking.sendall(f"ECHO {mark}\r\n".encode())
+            asking.recv(1024)
+        count = eventually(partial(self._count_until, mark), "the monitor of Redis has told all", seconds=60)
         with self._lock:
-            taken, self._commands = self._commands, []
+            taken, self._commands = self._commands[: count - 1], self._commands[count:]
         return taken
+
+    def _count_until(self, mark: str) -> int | None:
+        """How many commands there are, with the one that says this."""
+        with self._lock:
+            return next((count for count, one in enumerate(self._commands, 1) if mark in one.words), None)
 
 
 def read(line: bytes) -> Command:
