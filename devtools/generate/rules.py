@@ -93,7 +93,8 @@ it was made, in UTC, is judged for any day, and its statements run on any day.
 
 Any day is also assumed of `current_date` without brackets, which may be a column, of `current_timestamp()` and `now()`, of a
 function that takes the day and a column (`datediff(current_date(), date) > 90`), and of what Delta works out at a statement's end:
-`REPLACE WHERE` and `PARTITION (date = current_date())`. So it is in streams, in `spec.writes` and in `spec.footprint`.
+`REPLACE WHERE` and `PARTITION (date = current_date())`; of a view that was made under another time zone, and of a condition that
+asks for the day more than 50 times. So it is in streams, in `spec.writes` and in `spec.footprint`.
 """
 OTHER_SPELLINGS = """
 Other spellings of these are understood as well, here of the partition columns `date`, `region` and `n`:
