@@ -88,13 +88,13 @@ after it. So `date < current_date() - INTERVAL 90 DAYS` of a job that was made o
 and a row with `current_date()` as its date lands in one of these partitions. The first four are those on which its statements may
 begin; on the last one a statement may still run that began before midnight. Spark puts the day in when a statement begins, and
 just before that the driver asks the same session for it. On another day the statement is not run, and the job fails as
-[`NotAsJudgedError`](operations.md#a-job-fails-with-notasjudgederror). A job that is granted its leases later than on the day after
-it was made, in UTC, is judged for any day, and its statements run on any day.
+[`NotAsJudgedError`](operations.md#a-job-fails-with-notasjudgederror). A job that is granted its leases two days after it was
+made, in UTC, or later, is judged for any day, and its statements run on any day. A call in a comment or a text counts, too.
 
 Any day is also assumed of `current_date` without brackets, which may be a column, of `current_timestamp()` and `now()`, of a
 function that takes the day and a column (`datediff(current_date(), date) > 90`), and of what Delta works out at a statement's end:
 `REPLACE WHERE` and `PARTITION (date = current_date())`; of a view that was made under another time zone, and of a condition that
-asks for the day more than 50 times. So it is in streams, in `spec.writes` and in `spec.footprint`.
+asks for the day more than 50 times. Any day is assumed in streams, too, in `spec.writes` and in `spec.footprint`.
 """
 OTHER_SPELLINGS = """
 Other spellings of these are understood as well, here of the partition columns `date`, `region` and `n`:

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
-_ASKS = re.compile(r"\b(?:current_date|curdate)\b", re.IGNORECASE)
+_ASKS = re.compile(r"\b(?:current_date|curdate)`?\s*\(", re.IGNORECASE)
 _ONE = timedelta(days=1)
 
 

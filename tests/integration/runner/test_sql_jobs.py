@@ -216,7 +216,7 @@ def test_a_statement_runs_on_the_days_that_the_job_was_judged_by_and_on_no_other
         other = run_sql(spark, *deletes, assumed=assumed({}, days=told(before, before)))
         assert other["exception"]["class"] == "NotAsJudgedError"
         assert (
-            f"the job was judged for the days from {before} to {before}: create the job anew"
+            f"the job was judged for the days from {before} to {before}: run sluice retry for it"
             in other["exception"]["message"]
         )
         assert run_sql(spark, *deletes, assumed=assumed({}, days=told(after, after)))["outcome"] == "Failed"

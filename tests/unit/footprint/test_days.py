@@ -37,14 +37,15 @@ def test_a_driver_that_may_start_begins_in_time_in_every_time_zone(hours: int) -
     assert latest.astimezone(zone).date() <= DAYS.last
 
 
-@pytest.mark.parametrize("sql", [OLD, "SELECT CURDATE()", "select current_date"])
+@pytest.mark.parametrize("sql", [OLD, "SELECT CURDATE()", "select current_date ()"])
 def test_sql_that_asks_for_the_day_has_days(sql: str) -> None:
     assert days_of(sql, MADE, is_declared=False) == DAYS
     assert days_of(sql, MADE, is_declared=True) is None
 
 
 @pytest.mark.parametrize(
-    "sql", [None, "DELETE FROM t WHERE d = DATE '2026-11-19'", "SELECT my_current_date()"]
+    "sql",
+    [None, "DELETE FROM t WHERE d = DATE '2026-11-19'", "SELECT my_current_date()", "select current_date"],
 )
 def test_other_sql_has_none(sql: str | None) -> None:
     assert days_of(sql, MADE, is_declared=False) is None

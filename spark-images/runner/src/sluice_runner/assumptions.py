@@ -99,7 +99,8 @@ def refuse_another_day(spark: SparkSession, assumed: Assumed) -> None:
     if not days.first <= today <= days.last:
         raise NotAsJudgedError(
             f"the statement was not run, because current_date() is {today} here, and the job was judged for the days from "
-            f"{days.first} to {days.last}: create the job anew, or write the day as a parameter"
+            f"{days.first} to {days.last}: run sluice retry for it, which has it judged for any day, or write the day as a "
+            "parameter"
         )
 
 
