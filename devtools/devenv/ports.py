@@ -8,9 +8,9 @@ import fcntl
 import os
 import random
 import socket
-import tempfile
 from functools import cache
-from pathlib import Path
+
+from devenv.project import cache_folder
 
 RANGE = range(20_000, 32_000)
 
@@ -30,7 +30,8 @@ def is_free(port: int) -> bool:
 @cache
 def _locks() -> int:
     """Open until the process ends: to close it gives all its locks back."""
-    file = Path(tempfile.gettempdir()) / f"sluice-ports-{os.getuid()}"
+    file = cache_folder() / "lock" / "ports"  # each ./dev has a folder of its own for what is temporary
+    file.parent.mkdir(parents=True, exist_ok=True)
     return os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
