@@ -182,7 +182,8 @@ class _Seeing:
             return
         if write.verb == "create":
             attempt.creates.append(write)
-        state = ((write.body.get("status") or {}).get("applicationState") or {}).get("state", "")
+        shown = (write.body.get("status") or {}) if write.metadata else {}  # of an answer it is the outcome
+        state = (shown.get("applicationState") or {}).get("state", "")
         attempt.said_running |= state in ("RUNNING", "SUCCEEDING", "COMPLETED")
         if "deletionTimestamp" in write.metadata and attempt.deleting is None:
             attempt.deleting = write

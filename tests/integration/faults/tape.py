@@ -153,7 +153,7 @@ class Tape:
         self._write(
             "patch", KUBEFLOW_APPLICATIONS.plural, "", uid, self._object(uid, uid, EPOCH), user="admin"
         )
-        gone = {"kind": "Status", "details": {"uid": f"of {uid}"}}
+        gone = {"kind": "Status", "status": "Success", "details": {"uid": f"of {uid}"}}
         self._write("delete", KUBEFLOW_APPLICATIONS.plural, "", uid, gone)
 
     def lets_go_application(self, uid: str, *, epoch: int = EPOCH) -> None:
