@@ -46,9 +46,8 @@ class Recorder:
     def pytest_testnodedown(self, error: object | None) -> None:
         """A worker may die behind its last test, or before its first one."""
         if error is not None:
-            whole = str(
-                getattr(error, "formatted", error)
-            )  # what came from the worker ends in what it says in short
+            # What came from the worker ends in what it says in short.
+            whole = str(getattr(error, "formatted", error))
             self._write(test="", when="worker", outcome="failed", seconds=0.0, text=whole)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:

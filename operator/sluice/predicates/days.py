@@ -13,18 +13,17 @@ from itertools import islice
 
 from sqlglot import exp
 
+from sluice.predicates.limits import MAX_TODAY
 from sluice.predicates.tree import And, Anything, Atom, Not, Predicate, conjunction
 from sluice.predicates.values import union
 
-MAX_CALLS = 50
-"""In one condition or value."""
 _CALLED_AS = "written"
 """What the parser notes on a call, and not on a bare `current_date`, which may be a column."""
 
 
 def is_said_in(node: exp.Expr) -> bool:
     """Whether the condition or the value depends on the day. What asks for it very often is left aside: it may be any row."""
-    return 0 < len(list(islice(_calls(node), MAX_CALLS + 1))) <= MAX_CALLS
+    return 0 < len(list(islice(_calls(node), MAX_TODAY + 1))) <= MAX_TODAY
 
 
 def on(day: date, node: exp.Expr) -> exp.Expr:

@@ -80,6 +80,8 @@ MAX_WORK = 200_000
 """Values that are looked at when one condition is compiled. A larger one may hold for any row."""
 MAX_CHOICES = 16
 """Branches of one CASE in a condition. One with more may hold for any row: each is written with the negation of all before it."""
+MAX_TODAY = 50
+"""Calls of `current_date()` in one condition or value: each is read for each day. One with more may hold for any row."""
 MAX_PARTS = 32
 """Calls, columns and constants in one term of a condition. A larger one may have any value."""
 MAX_SOUGHT = 1_000
