@@ -315,13 +315,28 @@ def _what_may_write_holds(stage: Stage) -> None:
 
 
 def _all_goes_once_drivers_are_dead(stage: Stage, terminal: Terminal) -> None:
-    seen = stage.seen()
     for story in stage.stories:
         if story.waits_for is not None:
             story.waits_for.succeeds(story.table)
         if story.order.proof_is_lost:
-            terminal.run(_command(story, seen))
+            _say_that_it_is_dead(story, stage, terminal)
     _wait_for(stage, stage.stories, _left, drivers_end=True)
+
+
+def _say_that_it_is_dead(story: Story, stage: Stage, terminal: Terminal) -> None:
+    """A namespace that is deleted takes the object away that a command names: the operator's next message names what is left."""
+
+    def is_said() -> bool:
+        command = _command(story, stage.seen())
+        try:
+            terminal.run(command)
+        except AssertionError as error:
+            if "(NotFound)" not in str(error):
+                raise
+            return False
+        return True
+
+    eventually(is_said, f"the driver of {story.name} is declared dead", pause=PAUSE)
 
 
 def _wait_for(
