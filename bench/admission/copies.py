@@ -13,7 +13,7 @@ from bench.admission.etcd import Stored
 from sluice.api.base import Json
 from sluice.engines.attempt import application_name
 from sluice.engines.profile import Profiles
-from sluice.lifecycle.job import JobView
+from sluice.lifecycle.job.job_view import JobView
 
 _TIME = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 _TIME_FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"

@@ -14,7 +14,7 @@ from bench.admission.operator_process import Operator, configuration
 from bench.admission.stage import READY_SECONDS, Bench, numbered
 
 from sluice.api import names
-from sluice.controller.config import OperatorConfig
+from sluice.controller.process.configuration import OperatorConfig
 from sluice.kube.resources import JOBS, KUBEFLOW_APPLICATIONS, PODS, Resource
 
 BACK = -1

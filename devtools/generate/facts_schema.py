@@ -6,7 +6,7 @@ from typing import Any
 
 from sluice.api.policy import LogStoreKind
 from sluice.offline.given_facts import VERSION
-from sluice.offline.knowledge import FACTS
+from sluice.offline.known_facts import FACTS
 from sluice.predicates.columns import TYPES
 
 Schema = dict[str, Any]

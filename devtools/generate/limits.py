@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from sluice.api.sql import SQL_BYTES
-from sluice.controller.memory_shares import MemoryShares
-from sluice.controller.spec_reader import CPU_SECONDS
+from sluice.controller.process.memory_shares import MemoryShares
+from sluice.controller.readers.spec_reader import CPU_SECONDS
 from sluice.predicates import limits
 
 MEMORY_MIB = MemoryShares.of(None).spec_process

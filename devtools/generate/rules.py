@@ -13,11 +13,11 @@ from generate import by_statement
 from generate.rulebooks import DATABRICKS, DELTA_RS, EVERY_ENGINE, OPEN_SOURCE, READERS, RULEBOOKS, Rulebook
 from sluice.conflicts import Level, Verdict, pair_of
 from sluice.conflicts.advice import Advice
-from sluice.conflicts.eras import ERAS
+from sluice.conflicts.advice_search import Budget, tried
+from sluice.conflicts.delta_versions import ERAS
 from sluice.conflicts.oracle import WITHOUT_A_RULE
 from sluice.conflicts.row_level import SUPPORT
 from sluice.conflicts.rule import Difference, Example, Rule
-from sluice.conflicts.trying import Budget, tried
 from sluice.predicates import Kind, functions
 
 HEADER = """<!-- Generated from operator/sluice/conflicts by `./dev generate`: change the rules, not this file. -->

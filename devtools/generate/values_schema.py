@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 
 from sluice.api.engine_kind import EngineKind
 from sluice.api.runtime import Image
-from sluice.controller.config import OperatorConfig
+from sluice.controller.process.configuration import OperatorConfig
 from sluice.engines.profile import Profiles, RuntimeProfile
 from sluice.templates.permissions import RESTRICTED_VOLUMES
 

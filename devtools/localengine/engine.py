@@ -25,7 +25,7 @@ from sluice.api.base import Json
 from sluice.kube.client import ApiError, Kube
 from sluice.kube.mirror import Mirror, uid_of
 from sluice.kube.resources import KUBEFLOW_APPLICATIONS, PODS
-from sluice.kube.watching import Watcher
+from sluice.kube.watch_loop import Watcher
 
 _log = logging.getLogger("localengine")
 

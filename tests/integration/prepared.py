@@ -17,7 +17,11 @@ from typing import Any
 
 LONGEST = 1_000_000
 STANDARD = (1, 2)
-READ_ONCE = ("kubernetes.config.kube_config", "kubernetes.aio.config.kube_config", "sluice.controller.clock")
+READ_ONCE = (
+    "kubernetes.config.kube_config",
+    "kubernetes.aio.config.kube_config",
+    "sluice.controller.process.clock",
+)
 """Modules that read variables, or the time, when they are imported: they do it anew."""
 
 

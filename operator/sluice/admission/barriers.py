@@ -4,7 +4,7 @@ from bisect import insort
 from collections.abc import Iterator
 from operator import attrgetter
 
-from sluice.admission.parties import Alike, Waiting
+from sluice.admission.queue_entries import Alike, Waiting
 from sluice.tables import TableKey
 
 

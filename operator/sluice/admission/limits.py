@@ -3,8 +3,8 @@
 from bisect import bisect_left
 from dataclasses import dataclass, field
 
-from sluice.admission.deciding import Holder, Rank, are_taken_for_ever
-from sluice.admission.parties import Party
+from sluice.admission.queue_entries import Party
+from sluice.admission.reference_decision import Holder, Rank, are_taken_for_ever
 from sluice.admission.shapes import Shape
 from sluice.tables import TableKey
 

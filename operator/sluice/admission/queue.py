@@ -13,11 +13,10 @@ from heapq import heappop, heappush, nsmallest
 from itertools import count, takewhile
 from operator import itemgetter
 
-from sluice.admission.ageing import Ageing
-from sluice.admission.deciding import MOST_NAMED, Blocking, Decision, Holder, Rank, Waiter, has_aged
-from sluice.admission.explaining import explained, risks
+from sluice.admission.age_order import Ageing
+from sluice.admission.blockers import explained, risks
 from sluice.admission.limits import Limit
-from sluice.admission.parties import (
+from sluice.admission.queue_entries import (
     Alike,
     Holding,
     HoldingOrder,
@@ -26,8 +25,9 @@ from sluice.admission.parties import (
     Waiting,
     take_out,
 )
+from sluice.admission.queue_state import Standing, may_stay
+from sluice.admission.reference_decision import MOST_NAMED, Blocking, Decision, Holder, Rank, Waiter, has_aged
 from sluice.admission.shapes import Shape
-from sluice.admission.standing import Standing, may_stay
 from sluice.footprint.model import JobFootprint
 from sluice.tables import TableKey
 

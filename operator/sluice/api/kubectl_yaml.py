@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 from yaml.constructor import ConstructorError
 
-from sluice.api.unfolding import Unfoldable, refused
+from sluice.api.yaml_aliases import Unfoldable, refused
 
 if not yaml.__with_libyaml__:  # what its own parser reads otherwise, nobody has held against kubectl
     raise ImportError(

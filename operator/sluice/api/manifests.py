@@ -13,8 +13,8 @@ from typing import Any
 
 import yaml
 
+from sluice.api.error_sentences import kind
 from sluice.api.kubectl_yaml import KubectlLoader, value_of
-from sluice.api.sentences import kind
 
 _SEPARATOR = re.compile(r"^---(?:[ \t]|$)|^\.\.\.[ \t]*$")
 _NO_SPACE = re.compile(r"\S")

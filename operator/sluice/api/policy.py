@@ -8,6 +8,7 @@ from pydantic import Field, StrictBool
 
 from sluice.api.base import Model
 from sluice.api.bounds import EACH_ONCE, NOT_EMPTY, Int32, bounded_int
+from sluice.api.desired_table import CONTRADICTIONS, ClusteringColumns, Features, Properties
 from sluice.api.durations import Duration, Limit
 from sluice.api.identifiers import DatabricksRuntime, NamespaceName, ObjectName, SemanticVersion
 from sluice.api.job import Retry, Risk
@@ -15,7 +16,6 @@ from sluice.api.maintenance import MaintenancePlan
 from sluice.api.policy_status import DeltaTablePolicyStatus
 from sluice.api.sql import ColumnName, TableName, TablePath
 from sluice.api.validation import Checked, Validation
-from sluice.api.wanted import CONTRADICTIONS, ClusteringColumns, Features, Properties
 
 
 class PolicyTable(Model):

@@ -7,7 +7,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from sluice.api.sentences import MAPPING, kind, why
+from sluice.api.error_sentences import MAPPING, kind, why
 
 _MOST_NAMED = 20
 _MOST_INSTEAD = 10

@@ -52,10 +52,10 @@ def bundle(
     if file is not None and file != _STANDARD_OUTPUT and file.exists():
         raise typer.BadParameter(f"{file} is there already: name another file by --file")
     with cluster_is_needed():
-        from sluice.online.bundle import making
+        from sluice.online.bundle import assembly
 
-        asked = making.Asked(job, namespace, operator_namespace, deployment)
-        made = run(making.bundle_of(asked, _say))
+        asked = assembly.Asked(job, namespace, operator_namespace, deployment)
+        made = run(assembly.bundle_of(asked, _say))
     if file == _STANDARD_OUTPUT:
         sys.stdout.buffer.write(made.content)
         sys.stdout.buffer.flush()

@@ -84,8 +84,9 @@ def status(
     """Says who leads, how the operator is, who holds what, and which policies are Stalled. Ends with exit code 1 if
     something is wrong."""
     with cluster_is_needed():
-        from sluice.online import answers, connection
-        from sluice.online import status as online
+        from sluice.online import answers
+        from sluice.online.access import connection
+        from sluice.online.installation import status as online
 
         at = connection.installation(config, namespace=namespace, deployment=deployment)
         found = answers.status_json(run(online.status_of(at)))
@@ -122,8 +123,9 @@ def doctor(
     whether it is well and what to do, and ends with exit code 1 if a check failed, and 4 if the cluster let nothing of it be seen.
     Without --config it reads the chart's ConfigMap in the operator's namespace, or in the operator's pod its file."""
     with cluster_is_needed():
-        from sluice.online import answers, connection
-        from sluice.online import doctor as online
+        from sluice.online import answers
+        from sluice.online.access import connection
+        from sluice.online.doctor import examination as online
 
         at = connection.installation(config, namespace=namespace, deployment=deployment)
         if config is None:  # in an operator's pod the Redis of its file can be reached
@@ -154,8 +156,9 @@ def list_leases(
     """Lists who holds which tables, since when, and in which state, as the cluster's objects tell; with --redis-url or --config
     it also compares that with Redis. `sluice leases` alone does so, too."""
     with cluster_is_needed():
-        from sluice.online import answers, connection
-        from sluice.online import listed as online
+        from sluice.online import answers
+        from sluice.online.access import connection
+        from sluice.online.leases import lease_listing as online
 
         at = connection.installation(config, namespace=namespace, deployment=deployment, redis_url=redis_url)
         listed = run(online.listed(at))
@@ -220,8 +223,8 @@ def revoke_lease(
     """Frees a lease that no object of the cluster explains. Do it only once you know that no driver of it runs: afterwards
     others may write to its tables."""
     with cluster_is_needed():
-        from sluice.online import connection
-        from sluice.online import leases as online
+        from sluice.online.access import connection
+        from sluice.online.leases import lease_revocation as online
 
         if not yes:
             _needs_yes(f"a driver of {holder} that still runs would write alongside others")
@@ -245,7 +248,9 @@ def adopt(
     """Takes over the leases that another installation left in Redis when it was lost for good, for example with its cluster.
     Without --yes it shows which leases they are, and whose."""
     with cluster_is_needed():
-        from sluice.online import adoption, answers, connection
+        from sluice.online import answers
+        from sluice.online.access import connection
+        from sluice.online.leases import adoption
 
         at = connection.installation(config, namespace=namespace, deployment=deployment, redis_url=redis_url)
         found = run(adoption.look(at))
@@ -278,7 +283,7 @@ def run(asking: Coroutine[Any, Any, T]) -> T:
 def permissions_of(config: Path) -> Permissions:
     """What an operator's configuration file lets jobs ask for."""
     with cluster_is_needed():
-        from sluice.online.connection import configured
+        from sluice.online.access.connection import configured
 
         return configured(config).permissions
 
@@ -286,7 +291,7 @@ def permissions_of(config: Path) -> Permissions:
 @contextmanager
 def cluster_is_needed() -> Iterator[None]:
     """Turns what a command cannot do into one line, without a trace."""
-    from sluice.online.errors import CalledWronglyError, OnlineError
+    from sluice.online.access.errors import CalledWronglyError, OnlineError
 
     try:
         yield

@@ -33,8 +33,8 @@ def make_password(
 ) -> None:
     """Makes a Secret with a random password, unless it is there."""
     with cluster_is_needed():
-        from sluice.online.passwords import NoPasswordError
-        from sluice.online.passwords import make_password as make
+        from sluice.online.installation.passwords import NoPasswordError
+        from sluice.online.installation.passwords import make_password as make
 
         try:
             made = run(make(namespace, secret, key))
@@ -66,9 +66,9 @@ def may_go(
 ) -> None:
     """Stops the operator for good, unless a driver lives, a lease is held or another installation's jobs would go: exit code 10."""
     with cluster_is_needed():
-        from sluice.online.connection import Installation
-        from sluice.online.operator_pods import NotStoppedError
-        from sluice.online.uninstalling import Release, StillNeededError, stop_unless_needed
+        from sluice.online.access.connection import Installation
+        from sluice.online.installation.operator_pods import NotStoppedError
+        from sluice.online.installation.uninstall import Release, StillNeededError, stop_unless_needed
 
         watched = tuple(name for name in watch_namespaces.split(",") if name)
         kinds = tuple(EngineKind(name) for name in engines.split(","))
@@ -96,8 +96,8 @@ def tidy_up(
 ) -> None:
     """Removes the Lease, the claim and whatever else the operator made for itself."""
     with cluster_is_needed():
-        from sluice.online.connection import Installation
-        from sluice.online.uninstalling import tidy_up as tidy
+        from sluice.online.access.connection import Installation
+        from sluice.online.installation.uninstall import tidy_up as tidy
 
         run(tidy(Installation(namespace, deployment), secret))
     outputs.say(f"nothing is left of {deployment} in {namespace}")

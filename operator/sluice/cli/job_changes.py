@@ -11,8 +11,8 @@ from sluice.cli.jobs import ALL_JOBS, NAMESPACE, TIMEOUT, exit_code, say, second
 from sluice.cli.outputs import Exit, Format
 
 if TYPE_CHECKING:
-    from sluice.online.job_changes import Told
-    from sluice.online.suspension import Chosen
+    from sluice.online.jobs.job_changes import Told
+    from sluice.online.jobs.suspension import Chosen
 
 _JOBS = typer.Argument(
     help="Jobs, as NAME or NAMESPACE/NAME.", show_default=False, autocompletion=jobs_of_the_cluster
@@ -41,7 +41,7 @@ def suspend(
     """Holds jobs back that wait: they keep their age, and are in nobody's way. A stream that runs stops between two batches. It
     never stops another job that runs: then it changes nothing, and ends with exit code 1."""
     with cluster_is_needed():
-        from sluice.online import suspension
+        from sluice.online.jobs import suspension
 
         told = run(suspension.suspend(_chosen(jobs, namespace, selector, everything=everything)))
     _show(told, output)
@@ -57,7 +57,7 @@ def resume(
 ) -> None:
     """Lets jobs go on that `suspend` holds back: they queue again, with their old age."""
     with cluster_is_needed():
-        from sluice.online import suspension
+        from sluice.online.jobs import suspension
 
         told = run(suspension.resume(_chosen(jobs, namespace, selector, everything=everything)))
     _show(told, output)
@@ -76,11 +76,11 @@ def retry(
     if timeout is not None and not wait:
         raise typer.BadParameter("--timeout needs --wait")
     with cluster_is_needed():
-        from sluice.online import commands
+        from sluice.online.jobs import job_commands
 
         if not wait:
-            _show(run(commands.retry(tuple(jobs), namespace)), output)
-        told, ended = run(commands.retry_and_wait(tuple(jobs), namespace, say, seconds(timeout)))
+            _show(run(job_commands.retry(tuple(jobs), namespace)), output)
+        told, ended = run(job_commands.retry_and_wait(tuple(jobs), namespace, say, seconds(timeout)))
     show_outcomes(ended.courses, output)
     code = _code(told)
     of_jobs = exit_code(ended.courses, ended.stopped_by)
@@ -95,7 +95,7 @@ def _how_bad(code: int) -> tuple[bool, bool, int]:
 def _chosen(
     jobs: list[str] | None, namespace: str | None, selector: str | None, *, everything: bool
 ) -> "Chosen":
-    from sluice.online.suspension import Chosen
+    from sluice.online.jobs.suspension import Chosen
 
     if sum((bool(jobs), selector is not None, everything)) != 1:
         raise typer.BadParameter("name jobs, or give --selector, or --all: one of the three")
@@ -105,7 +105,7 @@ def _chosen(
 
 
 def _show(told: "list[Told]", output: Format) -> NoReturn:
-    from sluice.online.job_changes import Result
+    from sluice.online.jobs.job_changes import Result
 
     if output is Format.JSON:
         outputs.print_json([one.as_json() for one in told])
@@ -119,6 +119,6 @@ def _show(told: "list[Told]", output: Format) -> NoReturn:
 
 
 def _code(told: "list[Told]") -> int:
-    from sluice.online.job_changes import Result, worst
+    from sluice.online.jobs.job_changes import Result, worst
 
     return {Result.FAILED: Exit.REFUSED, Result.REFUSED: Exit.FOUND}.get(worst(told), Exit.OK)

@@ -8,8 +8,8 @@ from sluice.cli.cluster import run
 
 def jobs_of_the_cluster(context: typer.Context, incomplete: str) -> list[str]:
     try:
-        from sluice.online.errors import OnlineError
-        from sluice.online.job_completion import offered
+        from sluice.online.access.errors import OnlineError
+        from sluice.online.jobs.job_completion import offered
     except ModuleNotFoundError:
         return []
     try:

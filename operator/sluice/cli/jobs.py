@@ -15,8 +15,8 @@ from sluice.cli.job_completion import jobs_of_the_cluster
 from sluice.cli.outputs import Format, JobExit
 
 if TYPE_CHECKING:
-    from sluice.online.course import Course
-    from sluice.online.job_names import JobName
+    from sluice.online.access.job_names import JobName
+    from sluice.online.jobs.job_progress import Course
 
 NAMESPACE = typer.Option(
     "--namespace", "-n", help="The jobs' namespace.", show_default="that of the kubeconfig's context"
@@ -56,12 +56,12 @@ def run_jobs(
     """Creates jobs and follows each to its end: progress on standard error, outcomes on standard output, and an exit code that
     says how it went."""
     with cluster_is_needed():
-        from sluice.online import commands
+        from sluice.online.jobs import job_commands
 
-        request = commands.Run(
+        request = job_commands.Run(
             tuple(files), namespace, follow=not no_wait, deletes_when_stopped=delete_on_interrupt
         )
-        ended = run(commands.run_jobs(request, say, seconds(timeout)))
+        ended = run(job_commands.run_jobs(request, say, seconds(timeout)))
     if no_wait and ended.stopped_by is None:
         _show_created(ended.courses, output)
         return
@@ -83,9 +83,9 @@ def wait(
 ) -> None:
     """Waits until jobs have ended, as `run` does, with the same exit codes."""
     with cluster_is_needed():
-        from sluice.online import commands
+        from sluice.online.jobs import job_commands
 
-        ended = run(commands.wait_for(tuple(jobs), namespace, say, until, seconds(timeout)))
+        ended = run(job_commands.wait_for(tuple(jobs), namespace, say, until, seconds(timeout)))
     show_outcomes(ended.courses, output)
     raise typer.Exit(exit_code(ended.courses, ended.stopped_by, fail_on_skip=fail_on_skip, until=until))
 
@@ -103,9 +103,9 @@ def logs(
 ) -> None:
     """Shows the log of a job's driver."""
     with cluster_is_needed():
-        from sluice.online import commands
+        from sluice.online.jobs import job_commands
 
-        log = commands.show_log(
+        log = job_commands.show_log(
             job, namespace, attempt=attempt, follow=follow, say=_say_error, show=_show_line
         )
         stopped_by = run(log)
@@ -173,7 +173,7 @@ def _show_created(courses: "list[Course]", output: Format) -> None:
 
 
 def show_outcomes(courses: "list[Course]", output: Format) -> None:
-    from sluice.online.course import outcome_json
+    from sluice.online.jobs.job_progress import outcome_json
 
     told = [outcome_json(course) for course in courses]
     if output is Format.JSON:

@@ -20,6 +20,7 @@ from sluice.cli import (
     history_text,
     job_changes,
     jobs,
+    output_errors,
     outputs,
     pair_text,
     plan_mermaid,
@@ -27,13 +28,12 @@ from sluice.cli import (
     queue,
     render,
     simulate,
-    writing,
 )
 from sluice.cli.epilogs import add_epilogs
 from sluice.cli.hooks import hooks
 from sluice.cli.outputs import Exit, FailOn, Format, PlanFormat
 from sluice.conflicts import Level
-from sluice.conflicts.eras import ERAS
+from sluice.conflicts.delta_versions import ERAS
 from sluice.footprint.sql.known import VERSIONS as SPARK_VERSIONS
 from sluice.offline import answers, batch
 from sluice.offline.files import STANDARD_INPUT
@@ -56,20 +56,20 @@ class _Quiet(TyperGroup):
     """Ends quietly where nobody reads on; Typer ends with the exit code of a bad verdict."""
 
     def invoke(self, ctx: Any) -> Any:
-        writing.speak_unicode()
+        output_errors.speak_unicode()
         try:
             try:
                 return super().invoke(ctx)
             finally:
                 sys.stdout.flush()
         except BrokenPipeError:
-            writing.end_quietly()
+            output_errors.end_quietly()
         except OSError as error:
-            if not writing.is_full(error):
+            if not output_errors.is_full(error):
                 raise
             why = f"the answer could not be written: {error.strerror}; what is there of it is not whole"
             outputs.say(why, error=True)
-            writing.end_unwritten()
+            output_errors.end_unwritten()
         except typer.BadParameter as error:
             error.message = error.message.removeprefix(_OF_PYDANTIC)
             raise

@@ -20,7 +20,7 @@ from rich.text import Span, Text
 
 from sluice.api.json_text import as_json
 from sluice.api.manifests import Trouble
-from sluice.cli import writing
+from sluice.cli import output_errors
 from sluice.conflicts import Level
 
 _PIPE_WIDTH = 120
@@ -99,7 +99,7 @@ def _shown_text(text: Text) -> Text:
 
 class _Console(Console):
     def on_broken_pipe(self) -> None:
-        writing.end_quietly()
+        output_errors.end_quietly()
 
     def render_str(self, text: str, **options: Any) -> Text:
         return super().render_str(shown(text), **options)

@@ -8,9 +8,9 @@ from sluice.conflicts import Level, Order, Verdict
 from sluice.footprint.sql.advice import BY_SOURCE
 from sluice.offline.advice import Change
 from sluice.offline.assumptions import in_one
-from sluice.offline.endless import who_makes_room, who_waits_for_ever
-from sluice.offline.one_checkpoint import who_share_one
+from sluice.offline.checkpoint_conflicts import who_share_one
 from sluice.offline.pairs import Explanation, Remedy, Understood
+from sluice.offline.stream_starvation import who_makes_room, who_waits_for_ever
 from sluice.predicates.scope import OF_ANOTHER
 
 COLOURS = {

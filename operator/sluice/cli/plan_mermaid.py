@@ -8,8 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from sluice.conflicts import Level, Order
+from sluice.offline.improvements import Edge
 from sluice.offline.plan import Plan
-from sluice.offline.savings import Edge
 
 MOST_EDGES = 500
 MOST_CHARACTERS = 50_000

@@ -11,8 +11,8 @@ from sluice.cli.pair_text import COLOURS, show_change
 from sluice.conflicts import Order
 from sluice.offline.advice import Change
 from sluice.offline.assumptions import in_one
+from sluice.offline.improvements import Edge, Saving
 from sluice.offline.plan import Plan
-from sluice.offline.savings import Edge, Saving
 
 MOST = 10
 """Conflicts and pieces of advice that are shown unless all are asked for."""

@@ -32,8 +32,8 @@ def queue(
     if all_namespaces and namespace is not None:
         raise typer.BadParameter("--all-namespaces and --namespace exclude each other: leave one of them out")
     with cluster_is_needed():
-        from sluice.online.job_names import namespace_or_usual
-        from sluice.online.queue_listing import queues
+        from sluice.online.access.job_names import namespace_or_usual
+        from sluice.online.queue.queue_listing import queues
 
         found = run(queues(None if all_namespaces else namespace_or_usual(namespace), table))
     if output is Format.JSON:

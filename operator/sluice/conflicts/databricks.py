@@ -7,7 +7,7 @@ document and open-source Delta's code agree.
 
 from sluice.api.job import Operation
 from sluice.conflicts import databricks_rows, example_jobs
-from sluice.conflicts.cures import CREATE_FIRST, OWN_TXN_APP_ID, PAUSE_STREAM, RUN_ALONE
+from sluice.conflicts.advice_texts import CREATE_FIRST, OWN_TXN_APP_ID, PAUSE_STREAM, RUN_ALONE
 from sluice.conflicts.race import Race
 from sluice.conflicts.rule import WHOLE_TABLE, Difference, Example, Rule, Ruling, rule, verdict_by
 from sluice.conflicts.verdict import Level, Verdict

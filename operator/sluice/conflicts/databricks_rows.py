@@ -5,7 +5,7 @@ A pair that shares no partition passes; a pair that shares one passes where a do
 
 from sluice.api.job import Operation
 from sluice.conflicts import example_jobs, row_level
-from sluice.conflicts.cures import WITH_VECTORS
+from sluice.conflicts.advice_texts import WITH_VECTORS
 from sluice.conflicts.race import Race
 from sluice.conflicts.rule import Difference, Example, Rule, Ruling, rule
 from sluice.conflicts.verdict import Level

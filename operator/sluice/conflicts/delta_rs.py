@@ -9,7 +9,7 @@ times.
 
 from sluice.api.job import Operation
 from sluice.conflicts import example_jobs
-from sluice.conflicts.cures import CREATE_FIRST, OWN_TXN_APP_ID, RUN_ALONE
+from sluice.conflicts.advice_texts import CREATE_FIRST, OWN_TXN_APP_ID, RUN_ALONE
 from sluice.conflicts.race import Race
 from sluice.conflicts.rule import WHOLE_TABLE, Difference, Example, Rule, Ruling, rule, verdict_by
 from sluice.conflicts.verdict import Level, Verdict

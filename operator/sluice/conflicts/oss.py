@@ -5,8 +5,8 @@ What differs between versions is data (`eras`), not code.
 """
 
 from sluice.conflicts import example_jobs
-from sluice.conflicts.cures import CHANGES_APART, CREATE_FIRST, OWN_TXN_APP_ID, PAUSE_STREAM, RUN_ALONE
-from sluice.conflicts.eras import ANY_ENGINE
+from sluice.conflicts.advice_texts import CHANGES_APART, CREATE_FIRST, OWN_TXN_APP_ID, PAUSE_STREAM, RUN_ALONE
+from sluice.conflicts.delta_versions import ANY_ENGINE
 from sluice.conflicts.race import Race
 from sluice.conflicts.rule import WHOLE_TABLE, Difference, Example, Rule, Ruling, rule, verdict_by
 from sluice.conflicts.verdict import Level, Verdict

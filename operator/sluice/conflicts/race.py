@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from sluice.conflicts.cures import BIND_THE_NAME
-from sluice.conflicts.eras import Era, era_of
+from sluice.conflicts.advice_texts import BIND_THE_NAME
+from sluice.conflicts.delta_versions import Era, era_of
 from sluice.footprint.model import JobFootprint, TableFootprint
 from sluice.predicates import Region, disjoint
 from sluice.tables import Dialect, TableKey

@@ -6,7 +6,7 @@ The rules here hold whatever engine commits; what breaks a stream that reads dif
 from collections.abc import Iterator
 
 from sluice.conflicts import databricks, example_jobs, oss, stores_and_runs
-from sluice.conflicts.cures import END_STREAM, SKIP_CHANGES
+from sluice.conflicts.advice_texts import END_STREAM, SKIP_CHANGES
 from sluice.conflicts.race import Race
 from sluice.conflicts.rule import WHOLE_TABLE, Difference, Example, Rule, Ruling, rule
 from sluice.conflicts.verdict import Level, Verdict, only_possible

@@ -1,7 +1,7 @@
 """Rules of the table's store and of runs, whatever engine commits: asked before any of Delta's own."""
 
 from sluice.conflicts import example_jobs
-from sluice.conflicts.cures import OWN_CHECKPOINT
+from sluice.conflicts.advice_texts import OWN_CHECKPOINT
 from sluice.conflicts.race import Race
 from sluice.conflicts.rule import WHOLE_TABLE, Example, Rule, Ruling, rule
 from sluice.conflicts.verdict import Level

@@ -6,9 +6,9 @@ import gc
 import logging
 from pathlib import Path
 
-from sluice.controller import logs
-from sluice.controller.config import ConfigError, load
 from sluice.controller.operator import run
+from sluice.controller.process import logs
+from sluice.controller.process.configuration import ConfigError, load
 from sluice.installations.register import OverlapError
 from sluice.kube.kubeconfig import NoClusterKnownError
 from sluice.kube.version import TooOldError

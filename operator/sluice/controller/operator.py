@@ -9,38 +9,38 @@ from typing import Any
 
 from sluice.api.durations import seconds
 from sluice.api.operator_status import OperatorConditionType
-from sluice.controller import policy_events
-from sluice.controller.claiming import Claiming
-from sluice.controller.conditions import Conditions
-from sluice.controller.config import OperatorConfig
-from sluice.controller.events import EventWriter
-from sluice.controller.health import Health, Pulse, beat_while_turning
-from sluice.controller.http import served
-from sluice.controller.leadership import Leadership
-from sluice.controller.leading import Shared, loop_of
-from sluice.controller.lease_table import REFUSES_US
-from sluice.controller.lease_thread import LeadershipBeside
-from sluice.controller.loop import Loop
-from sluice.controller.metrics import Metrics, Standing, WorkDone
-from sluice.controller.own_changes import OwnChanges
-from sluice.controller.policies import PolicyStatuses
-from sluice.controller.policies_at_work import Work, at_work
-from sluice.controller.policy_looks import PolicyLooks
-from sluice.controller.quarantine import Quarantine
-from sluice.controller.redis_client import connected
-from sluice.controller.run_commits import RunLogs
-from sluice.controller.spec_reader import SpecReader
-from sluice.controller.stopping import end, heed_signals
-from sluice.controller.surroundings import Refusals, Surroundings
-from sluice.controller.table_processes import TableProcesses
-from sluice.controller.table_reader import TableReader
-from sluice.controller.tally import OF_STREAMS
-from sluice.controller.telling import tell_transitions
-from sluice.controller.world import World
+from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.job_counts import OF_STREAMS
+from sluice.controller.leader import Shared, loop_of
+from sluice.controller.leadership.election import Leadership
+from sluice.controller.leadership.election_thread import LeadershipBeside
+from sluice.controller.leadership.installation_claim import Claiming
+from sluice.controller.leadership.prerequisites import Refusals, Surroundings
+from sluice.controller.lease_table.table import REFUSES_US
+from sluice.controller.policy_tasks import Work, at_work
+from sluice.controller.policy_work import policy_watch
+from sluice.controller.policy_work.change_gate import OwnChanges
+from sluice.controller.policy_work.policy_status import PolicyStatuses
+from sluice.controller.policy_work.table_observations import PolicyLooks
+from sluice.controller.process.configuration import OperatorConfig
+from sluice.controller.process.health import Health, Pulse, beat_while_turning
+from sluice.controller.process.http import served
+from sluice.controller.process.metrics import Metrics, Standing, WorkDone
+from sluice.controller.process.operator_conditions import Conditions
+from sluice.controller.process.redis_client import connected
+from sluice.controller.process.shutdown import end, heed_signals
+from sluice.controller.readers.quarantine import Quarantine
+from sluice.controller.readers.run_commits import RunLogs
+from sluice.controller.readers.spec_reader import SpecReader
+from sluice.controller.readers.table_processes import TableProcesses
+from sluice.controller.readers.table_reader import TableReader
+from sluice.controller.reporting.condition_events import tell_transitions
+from sluice.controller.reporting.events import EventWriter
+from sluice.controller.scheduling.loop import Loop
 from sluice.kube.client import Kube
-from sluice.kube.pace import Pace
-from sluice.kube.watching import Watcher
-from sluice.lifecycle.neighbours import Neighbours
+from sluice.kube.rate_limit import Pace
+from sluice.kube.watch_loop import Watcher
+from sluice.lifecycle.job.visible_blockers import Neighbours
 
 logger = logging.getLogger(__name__)
 
@@ -90,7 +90,7 @@ async def run(config: OperatorConfig) -> None:
         watchers=watchers,
         missing=missing,
     )
-    brought = policy_events.follow(world, kube, config.watch_namespaces, stop)
+    brought = policy_watch.follow(world, kube, config.watch_namespaces, stop)
     tasks = [asyncio.create_task(brought, name="kopf")]
     tasks += [asyncio.create_task(watcher.run(), name="watch") for watcher in watchers]
 

@@ -16,7 +16,7 @@ from sluice.footprint.model import (
 from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES
 from sluice.footprint.sql.parameters import condition_with, promise_at, text_of
 from sluice.footprint.sql.settings import refused_settings
-from sluice.footprint.sql.statement import Statement, split
+from sluice.footprint.sql.statement_splitter import Statement, split
 from sluice.footprint.statements.micro_batch import reads_no_batch
 from sluice.footprint.write import Texts
 

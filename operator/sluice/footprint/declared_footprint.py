@@ -13,9 +13,9 @@ from sluice.footprint.operations import (
 )
 from sluice.footprint.regions import because
 from sluice.footprint.sql.advice import TOLD_APART_BY_PARTITIONS
-from sluice.footprint.sql.naming import key_of
-from sluice.footprint.sql.reading import Reading, Surroundings
-from sluice.footprint.sql.statement import Statement
+from sluice.footprint.sql.statement_context import Reading, Surroundings
+from sluice.footprint.sql.statement_splitter import Statement
+from sluice.footprint.sql.table_names import key_of
 from sluice.footprint.statements.insert import CLUSTERING, adds_identity
 from sluice.footprint.statements.maintenance import table_retention, vacuumed
 from sluice.predicates import Region

@@ -25,11 +25,11 @@ from sluice.footprint.sources import NO_SOURCES, Sources, together
 from sluice.footprint.sql.allowance import Allowance
 from sluice.footprint.sql.known import Version, version_of
 from sluice.footprint.sql.parameters import promise_at, statements_of, text_of
-from sluice.footprint.sql.reading import Reading, Surroundings, not_understood
 from sluice.footprint.sql.settings import Settings, refuse_settings
-from sluice.footprint.sql.statement import Statement
+from sluice.footprint.sql.statement_context import Reading, Surroundings, not_understood
+from sluice.footprint.sql.statement_splitter import Statement
 from sluice.footprint.statements.micro_batch import refuse_what_no_batch_runs
-from sluice.footprint.statements.never_run import refuse_what_never_runs
+from sluice.footprint.statements.refused_statements import refuse_what_never_runs
 from sluice.footprint.statements.script import Script
 from sluice.footprint.write import (
     Texts,

@@ -7,7 +7,7 @@ from sluice.api.job import Operation
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.model import NOTHING, TableFootprint
 from sluice.footprint.regions import united
-from sluice.footprint.sql.reading import Reading, partitions
+from sluice.footprint.sql.statement_context import Reading, partitions
 from sluice.predicates import Predicate, Region, compiled, conjunction, disjoint, overlap, to_sql
 from sluice.predicates.limits import MAX_PROMISED
 

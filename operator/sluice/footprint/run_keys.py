@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.footprint.errors import NotUnderstoodError
-from sluice.footprint.sql.statement import Statement
+from sluice.footprint.sql.statement_splitter import Statement
 from sluice.predicates.limits import MAX_STATEMENTS_OF_A_RUN
 from sluice.tables import TableFacts, TableKey
 

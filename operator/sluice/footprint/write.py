@@ -12,12 +12,12 @@ from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.model import EVERYTHING, Follows, Metadata, TableFootprint
 from sluice.footprint.queries.reads import Reads, reads_of
 from sluice.footprint.queries.rows import surely_some
-from sluice.footprint.queries.streaming import NEED_A_SCHEMA, unstreamed
+from sluice.footprint.queries.stream_queries import NEED_A_SCHEMA, unstreamed
 from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources, files_at
-from sluice.footprint.sql.naming import key_of, key_of_source_at
 from sluice.footprint.sql.parameters import text_of
-from sluice.footprint.sql.reading import Reading, Surroundings
-from sluice.footprint.sql.statement import Statement, query_in, split
+from sluice.footprint.sql.statement_context import Reading, Surroundings
+from sluice.footprint.sql.statement_splitter import Statement, query_in, split
+from sluice.footprint.sql.table_names import key_of, key_of_source_at
 from sluice.footprint.statements import insert
 from sluice.footprint.statements.script import Script
 from sluice.tables import TableKey, key_of_path

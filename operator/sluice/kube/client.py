@@ -13,9 +13,9 @@ import aiohttp
 
 from sluice.api.base import Json
 from sluice.kube.connection import Connection
+from sluice.kube.json_depth import cut
 from sluice.kube.kubeconfig import connection_by
-from sluice.kube.nesting import cut
-from sluice.kube.pace import Pace
+from sluice.kube.rate_limit import Pace
 from sluice.kube.resources import LEASES, PODS, Resource, kind_in, plural_in
 
 REQUEST_TIMEOUT = 15

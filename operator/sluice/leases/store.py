@@ -30,10 +30,10 @@ from sluice.leases.changes import (
     version_keys,
 )
 from sluice.leases.fitness import UnfitError, unfit
-from sluice.leases.former import Former, former, token_in
 from sluice.leases.keys import Keys
 from sluice.leases.model import Epochs, Grant, Lease, number_in, right_to_run
 from sluice.leases.reach import Reach
+from sluice.leases.stored_state import Former, former, token_in
 
 _AT_ONCE = 200
 """Holders that one request tells Redis about."""

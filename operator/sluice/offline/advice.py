@@ -11,9 +11,9 @@ from difflib import SequenceMatcher
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.footprint import JobFootprint, NotUnderstoodError
 from sluice.offline.jobs import Job
-from sluice.offline.knowledge import Knowledge
-from sluice.offline.other_values import by_names, other_values
-from sluice.offline.rewriting import Rewrite, rewrites_of
+from sluice.offline.known_facts import Knowledge
+from sluice.offline.parameter_variants import by_names, other_values
+from sluice.offline.statement_rewrites import Rewrite, rewrites_of
 from sluice.predicates import PredicateError, to_sql
 
 

@@ -8,12 +8,12 @@ from sluice.conflicts import Pair, Verdict
 from sluice.conflicts.advice import Advice
 from sluice.footprint import TableFootprint
 from sluice.offline.advice import Change
-from sluice.offline.endless import WaitsForEver, who_makes_room, who_waits_for_ever
+from sluice.offline.checkpoint_conflicts import OneCheckpoint, who_share_one
 from sluice.offline.history.replay import Collision, Fate, History
-from sluice.offline.one_checkpoint import OneCheckpoint, who_share_one
+from sluice.offline.improvements import Saving
 from sluice.offline.pairs import Explanation, Understood, without_cluster
 from sluice.offline.plan import Plan
-from sluice.offline.savings import Saving
+from sluice.offline.stream_starvation import WaitsForEver, who_makes_room, who_waits_for_ever
 
 
 def verdict_json(verdict: Verdict) -> Json:

@@ -24,7 +24,7 @@ from sluice.api.problems import problems_of
 from sluice.footprint import NotUnderstoodError
 from sluice.offline.history import History, read_log, replayed
 from sluice.offline.jobs import Job
-from sluice.offline.knowledge import knowledge_of
+from sluice.offline.known_facts import knowledge_of
 from sluice.offline.pairs import Explanation, Understood, explained
 from sluice.offline.plan import Plan, planned
 from sluice.offline.workspace import opened

@@ -12,8 +12,8 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from sluice.footprint import NotUnderstoodError
 from sluice.footprint.sql.keywords import word
-from sluice.footprint.sql.statement import Statement
-from sluice.footprint.sql.unfolded import unfolded
+from sluice.footprint.sql.leading_clauses import unfolded
+from sluice.footprint.sql.statement_splitter import Statement
 from sluice.offline.jobs import Job
 from sluice.predicates import Table
 from sluice.predicates.columns import UNKNOWN

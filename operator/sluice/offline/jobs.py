@@ -6,10 +6,10 @@ from functools import cached_property
 from typing import Any
 
 from sluice.api.job import DeltaWriteJobSpec
-from sluice.api.judged import KINDS, Judged, NotOursError, judged
 from sluice.api.manifests import Document, Documents, Trouble
 from sluice.api.policy import DeltaTablePolicySpec
 from sluice.api.problems import Place, listed
+from sluice.api.server_validation import KINDS, Judged, NotOursError, judged
 from sluice.footprint import NotUnderstoodError, Texts, texts_of
 from sluice.tables import Policy
 from sluice.templates import problems_in, settings_in

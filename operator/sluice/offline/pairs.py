@@ -8,16 +8,16 @@ from itertools import product
 from sluice.api.job import Yield
 from sluice.conflicts import Level, Order, Pair, Verdict, pair_of
 from sluice.conflicts.advice import Advice
-from sluice.conflicts.cures import PAUSE_STREAM
+from sluice.conflicts.advice_search import Budget, is_better, tried
+from sluice.conflicts.advice_texts import PAUSE_STREAM
 from sluice.conflicts.oracle import worst_for
-from sluice.conflicts.trying import Budget, is_better, tried
 from sluice.footprint import JobFootprint, reads_no_batch
 from sluice.footprint.checkpoints import checkpoints_of
 from sluice.footprint.sql.advice import OPERATOR_READS, how_to_bind
 from sluice.offline.advice import Change, changes_of
 from sluice.offline.assumptions import Assumption
 from sluice.offline.jobs import Job
-from sluice.offline.knowledge import Knowledge
+from sluice.offline.known_facts import Knowledge
 from sluice.tables import LINK_LOG_STORE, LogStore, TableKey
 
 _LOST_COMMITS = "lost-commits"

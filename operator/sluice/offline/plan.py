@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from sluice.api.manifests import Trouble
 from sluice.conflicts import Level
 from sluice.offline.assumptions import Assumption
-from sluice.offline.endless import WaitsForEver, waits_for_ever
+from sluice.offline.checkpoint_conflicts import OneCheckpoint, who_share_one
 from sluice.offline.graph import Widest, widest_set
-from sluice.offline.judging import edges_between
-from sluice.offline.one_checkpoint import OneCheckpoint, who_share_one
+from sluice.offline.improvements import Edge, Saving, savings_of
+from sluice.offline.pair_verdicts import edges_between
 from sluice.offline.pairs import Understood, assumptions_about_stores
-from sluice.offline.savings import Edge, Saving, savings_of
+from sluice.offline.stream_starvation import WaitsForEver, waits_for_ever
 from sluice.offline.workspace import Workspace
 from sluice.templates import NO_ENTRIES, Permissions, asks_of
 

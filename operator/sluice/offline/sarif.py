@@ -15,9 +15,9 @@ from sluice.api.base import Json
 from sluice.api.manifests import Trouble
 from sluice.conflicts import Level, Verdict
 from sluice.conflicts.rule_ids import SAYS
+from sluice.offline.improvements import Edge
 from sluice.offline.pairs import Understood
 from sluice.offline.plan import Plan
-from sluice.offline.savings import Edge
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _FOR_EVER, _ONE_CHECKPOINT, _UNUSABLE = "waits-for-ever", "one-checkpoint", "unusable"

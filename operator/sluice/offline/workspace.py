@@ -9,7 +9,7 @@ from sluice.footprint import NotUnderstoodError
 from sluice.offline.assumptions import Assumption
 from sluice.offline.files import read_files
 from sluice.offline.jobs import Job, Manifests, manifests_of
-from sluice.offline.knowledge import Knowledge, knowledge_of
+from sluice.offline.known_facts import Knowledge, knowledge_of
 from sluice.offline.pairs import Understood
 from sluice.predicates import PredicateError
 

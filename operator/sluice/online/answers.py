@@ -1,12 +1,12 @@
 """Writes whatever is answered about a cluster as JSON: pipelines rely on the names of fields."""
 
 from sluice.api.base import Json
-from sluice.online.adoption import Adoption
-from sluice.online.connection import Installation
-from sluice.online.findings import Examination
-from sluice.online.held import Held
-from sluice.online.listed import Listed
-from sluice.online.status import InstallationStatus, JobTold
+from sluice.online.access.connection import Installation
+from sluice.online.doctor.findings import Examination
+from sluice.online.installation.status import InstallationStatus, JobTold
+from sluice.online.leases.adoption import Adoption
+from sluice.online.leases.lease_listing import Listed
+from sluice.online.leases.lease_view import Held
 
 
 def status_json(found: InstallationStatus) -> Json:

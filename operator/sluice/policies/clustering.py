@@ -4,7 +4,7 @@ It clusters by what it keeps statistics of: in a table of many columns that may 
 """
 
 from sluice.delta.properties import PROPERTIES, STATS_COLUMNS, STATS_COUNT
-from sluice.tables.look import TableState
+from sluice.tables.table_observation import TableState
 
 ColumnPath = tuple[str, ...]
 

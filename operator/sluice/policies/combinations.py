@@ -18,7 +18,7 @@ from sluice.delta.properties import (
 )
 from sluice.delta.version import Version
 from sluice.policies.state import features_of
-from sluice.tables.look import TableState
+from sluice.tables.table_observation import TableState
 
 _VECTORS = "delta.enableDeletionVectors"
 _ROW_TRACKING = "delta.enableRowTracking"

@@ -28,10 +28,10 @@ from sluice.policies.combinations import (
     why_no_way,
     why_not_for,
 )
+from sluice.policies.desired_state import Wish, problems_with, wishes_of
 from sluice.policies.state import features_of, too_old, why_unwritable
-from sluice.policies.wishes import Wish, problems_with, wishes_of
-from sluice.tables.look import TableState
 from sluice.tables.policy_facts import declared_by, listed, wrong_facts
+from sluice.tables.table_observation import TableState
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from sluice.delta.features import (
     in_words,
 )
 from sluice.delta.version import Version
-from sluice.tables.look import TableState
+from sluice.tables.table_observation import TableState
 
 _MANAGED = frozenset({"catalogManaged", "coordinatedCommits-preview"})
 

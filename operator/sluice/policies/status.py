@@ -10,8 +10,8 @@ from sluice.api.base import Json
 from sluice.api.conditions import Condition, ConditionStatus
 from sluice.api.reasons import PolicyReason
 from sluice.api.strings import without_surrogates
-from sluice.lifecycle.status import difference
-from sluice.policies.standing import PolicyState, Standing, Verdict
+from sluice.lifecycle.job.status import difference
+from sluice.policies.conditions import PolicyState, Standing, Verdict
 
 _LONGEST_MESSAGE = 2048
 _OURS = (

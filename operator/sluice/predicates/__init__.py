@@ -31,12 +31,12 @@ For those who write footprints:
 - Confs that change what text means (`spark.sql.legacy.*`, escapedStringLiterals, doubleQuotedIdentifiers):
   don't parse, take `Anything`.
 - Functions and operators over partition columns are understood if they're in the closed list of `functions`: their conditions
-  are sides of computed columns (`computed`), which `disjoint` tries on the values that both sides admit, if these are few.
+  are sides of computed columns (`computed_columns`), which `disjoint` tries on the values that both sides admit, if these are few.
 - Timestamps are compared only between sessions of one time zone; without a zone they are `Anything`.
 - current_date() is one of the session's `days`; without days, conditions on it are `Anything`.
 
-Layers: values < columns < literals < coercion < tree < atoms < functions < computed < known < region < text;
-syntax < reason_texts < scope < terms < plain, days < condition_parser; nnf below region, project beside it.
+Layers: values < columns < literals < coercion < tree < atoms < functions < computed_columns < small_domains < region < text;
+syntax < reason_texts < scope < terms < normal_form, days < condition_parser; nnf below region, partition_projection beside it.
 Pure: no I/O, no clock, no globals; limits count nodes, so the same text always gives the same answer.
 """
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from sluice.predicates.condition_parser import parse
     from sluice.predicates.errors import PredicateError
     from sluice.predicates.partition import partition_region
-    from sluice.predicates.project import from_conjuncts, from_whole
+    from sluice.predicates.partition_projection import from_conjuncts, from_whole
     from sluice.predicates.region import Region, compiled, covers, disjoint, merged, overlap
     from sluice.predicates.scope import is_told_in
     from sluice.predicates.session import Session
@@ -136,8 +136,8 @@ _MODULE_OF = {
     "covers": "region",
     "disjoint": "region",
     "disjunction": "tree",
-    "from_conjuncts": "project",
-    "from_whole": "project",
+    "from_conjuncts": "partition_projection",
+    "from_whole": "partition_projection",
     "is_told_in": "scope",
     "merged": "region",
     "overlap": "region",

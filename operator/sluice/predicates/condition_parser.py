@@ -14,14 +14,15 @@ from sqlglot import exp
 
 from sluice.predicates import atoms, coercion, days, limits, terms
 from sluice.predicates.columns import Column, Kind, Table
-from sluice.predicates.computed import ComputedColumn, Searches, on_its_column
+from sluice.predicates.computed_columns import ComputedColumn, Searches, on_its_column
 from sluice.predicates.errors import PredicateError
 from sluice.predicates.functions import UnknownValueError, midnight
 from sluice.predicates.literals import Literal, LiteralKind, Widening
-from sluice.predicates.plain import plainly
+from sluice.predicates.normal_form import plainly
 from sluice.predicates.reason_texts import position, reason
 from sluice.predicates.scope import Scope
 from sluice.predicates.session import Session
+from sluice.predicates.source_text import Source, source_of
 from sluice.predicates.syntax import condition_in, conjuncts
 from sluice.predicates.tree import (
     Anything,
@@ -33,7 +34,6 @@ from sluice.predicates.tree import (
     conjunction,
     disjunction,
 )
-from sluice.predicates.written import Source, source_of
 
 _UNKNOWN_SESSION = Session()
 

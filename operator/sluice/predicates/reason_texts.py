@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from sluice.predicates.source_text import Source, as_written
 from sluice.predicates.syntax import SPARK
-from sluice.predicates.written import Source, as_written
 
 _VOLATILE = frozenset(
     {

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import xor
 
-from sluice.predicates import computed, limits
+from sluice.predicates import computed_columns, limits
 from sluice.predicates.atoms import as_stored
 from sluice.predicates.columns import Column
-from sluice.predicates.computed import ComputedColumn
+from sluice.predicates.computed_columns import ComputedColumn
 from sluice.predicates.functions import Value
-from sluice.predicates.known import Trials, may_lie, share_no_values
 from sluice.predicates.nnf import All, Any, In, Maybe, Positive, Question, positive
+from sluice.predicates.small_domains import Trials, may_lie, share_no_values
 from sluice.predicates.tree import Predicate
 from sluice.predicates.values import ValueSet, are_disjoint, intersection, union
 
@@ -162,7 +162,7 @@ class _Builder:
     def _side(self, column: Column, values: ValueSet) -> tuple[Box, ...]:
         if isinstance(column, ComputedColumn):
             if self._stored:
-                axis, values = computed.as_stored(column, values)
+                axis, values = computed_columns.as_stored(column, values)
                 column = replace(column, axis=axis)
             if not values.is_empty:
                 self.budget.reasons[f"{column.name} is computed only where the partitions are known"] = None

@@ -16,10 +16,10 @@ from sqlglot.errors import ParseError
 from sqlglot.parser import Parser
 
 from sluice.predicates import limits
-from sluice.predicates.complaints import place_of, unparsed, untokenized
 from sluice.predicates.errors import PredicateError
+from sluice.predicates.parse_errors import place_of, unparsed, untokenized
+from sluice.predicates.source_text import note_source
 from sluice.predicates.table_queries import spelled_out
-from sluice.predicates.written import note_source
 
 WRITTEN = "written"
 """The key in a node's meta for the name by which a function is called, which the node's class does not tell."""

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from sluice.predicates.complaints import place_of
 from sluice.predicates.errors import PredicateError
+from sluice.predicates.parse_errors import place_of
 
 _SET_OPERATIONS = frozenset({"UNION", "EXCEPT", "INTERSECT", "MINUS", "SETMINUS"})
 _KINDS_OF_SETS = frozenset({"ALL", "DISTINCT"})

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from sluice.predicates import functions
 from sluice.predicates.columns import Column, ColumnType, Kind, parse_type
-from sluice.predicates.computed import Call, ComputedColumn, Expression, Known, Of, value_of
+from sluice.predicates.computed_columns import Call, ComputedColumn, Expression, Known, Of, value_of
 from sluice.predicates.functions import BIGINT, DATE, INT, STRING, UnknownValueError
 from sluice.predicates.limits import MAX_PARTS
 from sluice.predicates.literals import (

@@ -8,7 +8,7 @@ from sluice.predicates import literals
 from sluice.predicates.atoms import starts_with
 from sluice.predicates.coercion import float_code, float_of
 from sluice.predicates.columns import Column, Kind
-from sluice.predicates.computed import ComputedColumn
+from sluice.predicates.computed_columns import ComputedColumn
 from sluice.predicates.literals import Literal, LiteralKind
 from sluice.predicates.region import Region
 from sluice.predicates.values import Code, ValueSet, complement, intersection, successor

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 from deltalake import DeltaTable
 
-from sluice.tables.look import File, Partition
+from sluice.tables.table_observation import File, Partition
 
 MOST_FILES = 200_000
 """Of one table: with more of them, only their number and size are told."""

@@ -6,8 +6,8 @@ from typing import TypeVar
 
 from sluice.api.strings import without_surrogates
 from sluice.tables.log_commits import Columns, ReadCommit
-from sluice.tables.look import CLUSTERING, Commit, History, LastVacuum, Removals
 from sluice.tables.stamps import job_of
+from sluice.tables.table_observation import CLUSTERING, Commit, History, LastVacuum, Removals
 
 MOST_REMOVALS = 10_000
 _MOST_OPERATIONS = 64

@@ -17,9 +17,9 @@ from sluice.tables.address import LogUnreadableError
 from sluice.tables.facts import TableFacts
 from sluice.tables.identity import TableKey
 from sluice.tables.log import FoundCommit, RunQuestion, StampedCommit, commits_of
-from sluice.tables.look import Look
-from sluice.tables.looking import TableLooks
 from sluice.tables.open_tables import OpenTables
+from sluice.tables.table_observation import Look
+from sluice.tables.table_observer import TableLooks
 
 MOST_TABLES = 2000
 """Tables of each kind of question whose last answer is known, at both ends."""

@@ -6,8 +6,8 @@ from pydantic import AfterValidator
 from pydantic_core import PydanticCustomError
 
 from sluice.api.base import Json
-from sluice.templates.own import CLUSTER, RETRIES, ExecutorTemplate, OwnDriverPod, OwnTemplate, only
 from sluice.templates.pod import Part
+from sluice.templates.shared_rules import CLUSTER, RETRIES, ExecutorTemplate, OwnDriverPod, OwnTemplate, only
 
 OLDEST_SPARK = 4
 

@@ -9,7 +9,7 @@ from sluice.api.job import Application
 from sluice.api.problems import Place, each_problem
 from sluice.templates.apache import ApacheTemplate
 from sluice.templates.kubeflow import KubeflowTemplate
-from sluice.templates.own import PLACE, OwnTemplate, why_too_large
+from sluice.templates.shared_rules import PLACE, OwnTemplate, why_too_large
 
 _MODELS: Mapping[EngineKind, type[OwnTemplate]] = {
     EngineKind.KUBEFLOW: KubeflowTemplate,

@@ -6,7 +6,8 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from sluice.api.base import Json
-from sluice.templates.own import (
+from sluice.templates.pod import Keyed, Part, all_well, problems_at, refused
+from sluice.templates.shared_rules import (
     CLUSTER,
     RETRIES,
     ExecutorTemplate,
@@ -18,7 +19,6 @@ from sluice.templates.own import (
     own_variables,
     refused_in,
 )
-from sluice.templates.pod import Keyed, Part, all_well, problems_at, refused
 
 OLDEST_SPARK = 3
 

@@ -11,7 +11,7 @@ from sluice.api.base import Model
 from sluice.api.bounds import EACH_ONCE, NOT_EMPTY
 from sluice.api.sql import ONE_LINE
 from sluice.api.validation import Checked, matching
-from sluice.templates.asks import Ask, Kind
+from sluice.templates.requested_permissions import Ask, Kind
 
 FIELD = "jobPermissions"
 RESTRICTED_VOLUMES = (

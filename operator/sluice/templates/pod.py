@@ -15,7 +15,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
-from sluice.api import reserved
+from sluice.api import reserved_names
 from sluice.api.base import Json, Model
 
 DRIVER_CONTAINER = "spark-kubernetes-driver"
@@ -54,16 +54,18 @@ def all_well(title: str, wrong: Callable[[Any], Iterator[tuple[Place, str, Any]]
 
 
 def _reserved_keys(given: dict[str, str]) -> Iterator[tuple[Place, str, Any]]:
-    return (((key,), _RESERVED, value) for key, value in given.items() if reserved.is_reserved(key, value))
+    return (
+        ((key,), _RESERVED, value) for key, value in given.items() if reserved_names.is_reserved(key, value)
+    )
 
 
 def _reserved_items(given: list[str]) -> Iterator[tuple[Place, str, Any]]:
-    return (((at,), _RESERVED, one) for at, one in enumerate(given) if reserved.is_reserved(one))
+    return (((at,), _RESERVED, one) for at, one in enumerate(given) if reserved_names.is_reserved(one))
 
 
 def _reserved_gates(given: Objects) -> Iterator[tuple[Place, str, Any]]:
     for at, gate in enumerate(given):
-        if reserved.is_reserved(str(gate.get("name", ""))):
+        if reserved_names.is_reserved(str(gate.get("name", ""))):
             yield (at, "name"), _RESERVED, gate
 
 
@@ -76,10 +78,10 @@ def refused(why: str) -> BeforeValidator:
 
 _Named = Annotated[None, refused(_NAMED)]
 _Owned = Annotated[None, refused(_OWNED)]
-_NOT_RESERVED: Json = {"not": {"pattern": reserved.KEYS}}
+_NOT_RESERVED: Json = {"not": {"pattern": reserved_names.KEYS}}
 Keyed = Annotated[
     dict[str, str],
-    Field(json_schema_extra={"patternProperties": {reserved.KEYS: False}}),
+    Field(json_schema_extra={"patternProperties": {reserved_names.KEYS: False}}),
     all_well("keys", _reserved_keys),
 ]
 _Listed = Annotated[

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from contract.harness.tables import Asked, Question
 from sluice.tables import key_of_path
-from sluice.tables.look import CLUSTERING, Look
-from sluice.tables.looking import TableLooks
+from sluice.tables.table_observation import CLUSTERING, Look
+from sluice.tables.table_observer import TableLooks
 
 _NUMBERS = count(1)
 

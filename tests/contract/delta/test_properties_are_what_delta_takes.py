@@ -11,7 +11,7 @@ from contract.harness.followed import EMPTY, PARTITIONED, Followed
 from contract.harness.tables import Asked
 from sluice.delta.features import with_needed
 from sluice.delta.properties import MAPPING, PROPERTIES, Property, problem_with, same, spelled
-from sluice.delta.refused import REFUSED
+from sluice.delta.refused_properties import REFUSED
 from sluice.delta.values import BOOLEAN, COLUMNS, FORMAT_VERSION, INTERVAL
 
 WRITER_2 = frozenset({"appendOnly", "invariants"})

@@ -8,8 +8,8 @@ from pyspark.sql import SparkSession
 
 from contract.conftest import FreezingSpark
 from sluice.footprint import NotUnderstoodError, split
-from sluice.footprint.sql.reading import Surroundings
 from sluice.footprint.sql.settings import Settings
+from sluice.footprint.sql.statement_context import Surroundings
 from sluice.footprint.statements.script import Script
 
 MODE = "spark.sql.sources.partitionOverwriteMode"

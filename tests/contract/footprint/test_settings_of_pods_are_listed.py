@@ -11,7 +11,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from sluice.footprint.sql.kubernetes import is_listed
+from sluice.footprint.sql.kubernetes_settings import is_listed
 
 _NAME = re.compile(rb"spark\.kubernetes\.[A-Za-z0-9.]*[A-Za-z0-9]\.?")
 _NO_SETTINGS = {

@@ -9,7 +9,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from contract.harness.session import activate
-from sluice.footprint.queries.streaming import NEED_A_SCHEMA
+from sluice.footprint.queries.stream_queries import NEED_A_SCHEMA
 from unit.footprint.streamed_queries import REFUSED, RUN
 
 

@@ -7,8 +7,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from sluice.footprint import NotUnderstoodError, split
-from sluice.footprint.sql.reading import Surroundings
-from sluice.footprint.sql.unfolded import unfolded
+from sluice.footprint.sql.leading_clauses import unfolded
+from sluice.footprint.sql.statement_context import Surroundings
 from sluice.footprint.statements.script import effect_of
 from unit.footprint.broken_text import CONDITIONS, QUERIES, STATEMENTS, T, broken
 

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from contract.conftest import FreezingSpark
 from sluice.footprint import split
-from sluice.footprint.sql.reading import Surroundings
+from sluice.footprint.sql.statement_context import Surroundings
 from sluice.footprint.statements.script import Script
 
 WRITE_NOTHING = [

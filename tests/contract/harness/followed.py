@@ -13,7 +13,7 @@ from sluice.footprint import Metadata, Protocol, TableFootprint, footprint_of
 from sluice.policies.difference import Plan, plan_of
 from sluice.predicates import Table, quoted
 from sluice.tables import TableFacts, key_of_path
-from sluice.tables.look import TableState
+from sluice.tables.table_observation import TableState
 
 COLUMNS = {"id": "bigint", "k": "int", "st": "struct<a: int, b: int>", "p": "int"}
 EMPTY = "CREATE TABLE {table} (id BIGINT, k INT, st STRUCT<a: INT, b: INT>, p INT) USING delta"

@@ -11,7 +11,7 @@ from contract.predicates.answers import Answers, Ask, share
 from contract.predicates.terms import COLUMNS, doubtful_terms, rows, terms
 from sluice.predicates import Column, PredicateError, Table
 from sluice.predicates.columns import Kind
-from sluice.predicates.computed import Call, ComputedColumn, Expression
+from sluice.predicates.computed_columns import Call, ComputedColumn, Expression
 from sluice.predicates.functions import NAMES, UnknownValueError, Value
 from sluice.predicates.literals import day_of, day_text, moment_text
 from sluice.predicates.syntax import condition_in

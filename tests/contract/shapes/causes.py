@@ -12,8 +12,8 @@ from sluice.footprint.queries import cells, outputs, rows
 from sluice.footprint.queries.cells import Cell
 from sluice.footprint.sql import common_tables, settings
 from sluice.footprint.sql.known import Version
-from sluice.footprint.sql.reading import Reading, partitions
 from sluice.footprint.sql.settings import Settings
+from sluice.footprint.sql.statement_context import Reading, partitions
 from sluice.footprint.statements import delete_update, insert, merge
 from sluice.predicates import Predicate, Region
 

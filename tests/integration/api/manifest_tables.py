@@ -12,9 +12,9 @@ from typing import Any
 import yaml
 
 from sluice.api import names
-from sluice.api.judged import Spec, judged
 from sluice.api.kubectl_yaml import KubectlLoader
 from sluice.api.manifests import Document, Documents, read_text
+from sluice.api.server_validation import Spec, judged
 
 FOLDER = Path(__file__).parent
 EXAMPLES = FOLDER.parents[2] / "examples"

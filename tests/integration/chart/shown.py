@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from prometheus_client.parser import text_string_to_metric_families
 
 from sluice.api.operator_status import OperatorCondition, OperatorConditionType
-from sluice.controller.metrics import DecisionOutcome, Metrics, Standing, Winner, WorkDone
-from sluice.lifecycle.lease_kinds import Kind
-from sluice.lifecycle.lease_states import State
+from sluice.controller.process.metrics import DecisionOutcome, Metrics, Standing, Winner, WorkDone
+from sluice.lifecycle.evidence.lease_states import State
+from sluice.lifecycle.spec.lease_kinds import Kind
 from sluice.processes.child import DeathCause
 
 OF_THE_SCRAPE = {"namespace", "service", "pod"}

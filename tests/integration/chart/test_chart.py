@@ -20,7 +20,7 @@ from integration.conftest import Kubectl
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.engine_kind import EngineKind
-from sluice.controller.config import load
+from sluice.controller.process.configuration import load
 from sluice.engines import placeholder
 from sluice.engines.account import driver_rules
 from sluice.kube.rights import asks, rights_of

@@ -22,7 +22,7 @@ from sluice.api.base import Json
 from sluice.cli.hooks import FINAL
 from sluice.engines import placeholder
 from sluice.installations.claims import Claim, Identity
-from sluice.online.connection import OWN_CONFIG
+from sluice.online.access.connection import OWN_CONFIG
 
 Hook = Callable[..., subprocess.CompletedProcess[str]]
 Start = Callable[[str], Forked]

@@ -17,7 +17,7 @@ from devenv.toolchain import cache
 from integration.chart.helm import RELEASE, Helm, one
 from integration.waiting import eventually
 from sluice.api.base import Json
-from sluice.controller.redis_client import connected
+from sluice.controller.process.redis_client import connected
 from sluice.leases.endpoint import Endpoint, with_password
 
 PASSWORDS = [

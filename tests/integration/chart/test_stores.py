@@ -12,8 +12,8 @@ from integration.chart.helm import Helm, one
 from integration.conftest import Kubectl
 from sluice.api.base import Json
 from sluice.engines import RuntimeProfile
-from sluice.online.findings import Level
-from sluice.online.runtime_checks import log_stores
+from sluice.online.doctor.findings import Level
+from sluice.online.doctor.runtime_checks import log_stores
 
 GUIDE = ROOT / "docs" / "operations.md"
 SHOWN = dict(

@@ -10,7 +10,7 @@ from integration.objects import Objects
 from sluice.kube.client import Kube
 from sluice.kube.mirror import Mirror
 from sluice.kube.resources import JOBS
-from sluice.kube.watching import Watcher
+from sluice.kube.watch_loop import Watcher
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.01, 0.2], ids="after {} s".format)

@@ -13,10 +13,10 @@ from sluice.api import names
 from sluice.api.base import Json
 from sluice.kube import client
 from sluice.kube.client import Kube
-from sluice.kube.listing import list_into
 from sluice.kube.mirror import Mirror, uid_of, version_of
+from sluice.kube.paged_list import list_into
 from sluice.kube.resources import JOBS, KUBEFLOW_APPLICATIONS, Resource
-from sluice.kube.watching import Watcher
+from sluice.kube.watch_loop import Watcher
 
 PAGE, PAGES = 20, 3
 NAMES = [f"n-{number:02}" for number in range(PAGE * PAGES)]

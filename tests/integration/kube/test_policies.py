@@ -12,9 +12,9 @@ from kubernetes.config import kube_config
 from integration.kube.sockets import open_sockets
 from integration.objects import Objects
 from sluice.api import names
-from sluice.controller import policy_events
-from sluice.controller.stopping import end
-from sluice.controller.world import World
+from sluice.controller.cache.cluster_cache import World
+from sluice.controller.policy_work import policy_watch
+from sluice.controller.process.shutdown import end
 from sluice.engines import RuntimeProfile
 from sluice.kube.client import Kube
 
@@ -32,13 +32,13 @@ async def test_kopf_leaves_no_connection_open_however_often_it_is_told_to_end(
     """Its own way of closing is the last task of it that ends, and gives up when it is told twice. No connection waits for the
     API server to answer its goodbye, either."""
     monkeypatch.setattr(kube_config, "KUBE_CONFIG_DEFAULT_LOCATION", str(kubeconfig))
-    monkeypatch.setattr(policy_events, "end", partial(end, ask_again=0.0))
+    monkeypatch.setattr(policy_watch, "end", partial(end, ask_again=0.0))
     complaints: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
     before = open_sockets()
     world, stop = World({"default": RuntimeProfile(spark_version="4.2.0")}), asyncio.Event()
     kube = await Kube.connect(str(kubeconfig))
-    following = asyncio.create_task(policy_events.follow(world, kube, (objects.namespace,), stop))
+    following = asyncio.create_task(policy_watch.follow(world, kube, (objects.namespace,), stop))
     objects.create("deltatablepolicy", POLICY)
     async with asyncio.timeout(60):
         while not len(world.policies):

@@ -14,12 +14,12 @@ from kubernetes.config import kube_config
 from integration.objects import Objects
 from integration.swallowing import SwallowingProxy, swallowing_proxy
 from sluice.api import names
-from sluice.controller import policy_events
-from sluice.controller.world import World
+from sluice.controller.cache.cluster_cache import World
+from sluice.controller.policy_work import policy_watch
 from sluice.engines import RuntimeProfile
 from sluice.kube import client
 from sluice.kube.client import Kube
-from sluice.kube.watching import Watcher
+from sluice.kube.watch_loop import Watcher
 
 WATCH_SECONDS, WATCH_GRACE = 4, 2
 """Shorter than in earnest: a test waits as long."""
@@ -65,7 +65,7 @@ async def following(
         detour = tmp_path / "kubeconfig"
         _write_detour(kubeconfig, detour, port)
         monkeypatch.setattr(kube_config, "KUBE_CONFIG_DEFAULT_LOCATION", str(detour))
-        for module in (client, policy_events):
+        for module in (client, policy_watch):
             monkeypatch.setattr(module, "WATCH_SECONDS", WATCH_SECONDS)
             monkeypatch.setattr(module, "WATCH_GRACE", WATCH_GRACE)
         world = World({"default": RuntimeProfile(spark_version="4.2.0")})
@@ -89,7 +89,7 @@ def _address(kubeconfig: Path) -> tuple[str, int]:
 @asynccontextmanager
 async def _followed(world: World, namespace: str, kubeconfig: Path) -> AsyncIterator[None]:
     kube, stop = await Kube.connect(str(kubeconfig)), asyncio.Event()
-    tasks = [asyncio.create_task(policy_events.follow(world, kube, (namespace,), stop))]
+    tasks = [asyncio.create_task(policy_watch.follow(world, kube, (namespace,), stop))]
     tasks += [asyncio.create_task(Watcher(kube, known, namespace).run()) for known in world.mirrors[1:]]
     try:
         yield

@@ -24,9 +24,9 @@ from sluice.leases import (
     StaleError,
 )
 from sluice.leases.changes import MOST_VERSIONS, version_key, version_keys
-from sluice.leases.former import AdoptedMeanwhileError, DamagedTableError, adopt, former
 from sluice.leases.keys import Keys
 from sluice.leases.store import TakenError
+from sluice.leases.stored_state import AdoptedMeanwhileError, DamagedTableError, adopt, former
 
 
 def lease(uid: str, *tables: str, attempt: int = 1, hash_: str = "h") -> Lease:

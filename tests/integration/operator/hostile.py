@@ -18,7 +18,7 @@ from sluice.api.base import Json
 from sluice.engines import RuntimeProfile
 from sluice.footprint import NotUnderstoodError
 from sluice.leases import Epochs, Lease
-from sluice.lifecycle.job import JobView
+from sluice.lifecycle.job.job_view import JobView
 
 FUZZED = 60
 CROWD = 60

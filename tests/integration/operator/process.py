@@ -18,19 +18,19 @@ import yaml
 
 from integration.forking import OPERATOR, Forked, Forker
 from integration.waiting import PATIENCE, eventually
-from sluice.controller.lease_table import EPOCHS_BEGIN
+from sluice.controller.lease_table.table import EPOCHS_BEGIN
 
 FORKED_OPERATORS = Forker("sluice.controller.__main__:main", "sluice.controller.command")
 FORKED_COMMANDS = Forker(
     "sluice.cli.main:app",
-    "sluice.online.commands",
-    "sluice.online.doctor",
-    "sluice.online.leases",
-    "sluice.online.listed",
-    "sluice.online.rendering",
-    "sluice.online.status",
-    "sluice.online.suspension",
-    "sluice.online.uninstalling",
+    "sluice.online.jobs.job_commands",
+    "sluice.online.doctor.examination",
+    "sluice.online.leases.lease_revocation",
+    "sluice.online.leases.lease_listing",
+    "sluice.online.jobs.application_rendering",
+    "sluice.online.installation.status",
+    "sluice.online.jobs.suspension",
+    "sluice.online.installation.uninstall",
 )
 
 LINKING = {"spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore"}

@@ -16,7 +16,7 @@ from integration.operator.fenced import Fenced, fenced
 from integration.waiting import eventually
 from sluice.api import names
 from sluice.api.base import Json
-from sluice.templates.own import LARGEST
+from sluice.templates.shared_rules import LARGEST
 
 REFUSED = "another spec would run its driver again without leases"
 SPEC: Json = {

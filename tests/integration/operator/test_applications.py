@@ -14,7 +14,7 @@ from sluice.api import names
 from sluice.api.base import Json
 from sluice.engines.plan import unpacked
 from sluice.engines.stamp import USER_METADATA
-from sluice.templates.own import LARGEST
+from sluice.templates.shared_rules import LARGEST
 from unit.tables import lake
 
 TEMPLATE: Json = {

@@ -25,17 +25,17 @@ from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.job_status import Phase
 from sluice.api.reasons import Reason
-from sluice.controller.applications import Applications
-from sluice.controller.conditions import Conditions
-from sluice.controller.epoch_policy import EpochPolicy, NotFencedError
-from sluice.controller.events import EventWriter
-from sluice.controller.policy_jobs import Order, PolicyJobs
-from sluice.controller.status import StatusWriter
-from sluice.controller.world import World
+from sluice.controller.applications.applications import Applications
+from sluice.controller.cache.cluster_cache import World
+from sluice.controller.leadership.epoch_policy import EpochPolicy, NotFencedError
+from sluice.controller.policy_work.policy_jobs import Order, PolicyJobs
+from sluice.controller.process.operator_conditions import Conditions
+from sluice.controller.reporting.events import EventWriter
+from sluice.controller.reporting.status_writer import StatusWriter
 from sluice.engines import RuntimeProfile
 from sluice.kube.client import ApiError, Kube
 from sluice.kube.resources import KUBEFLOW_APPLICATIONS
-from sluice.lifecycle.status import StatusChange
+from sluice.lifecycle.job.status import StatusChange
 
 FENCED = "FormerLeadersFenced"
 

@@ -10,7 +10,7 @@ from integration.operator.conftest import StartOperator
 from integration.operator.played import Driver, Played, append, rewrite
 from integration.operator.process import OperatorProcess
 from integration.waiting import eventually
-from sluice.controller.metrics import WorkDone
+from sluice.controller.process.metrics import WorkDone
 
 FEW, MANY = 8, 32
 WRITES = ("create", "update", "patch", "delete")

@@ -14,9 +14,9 @@ import pytest
 
 from integration.objects import Objects
 from integration.operator.process import configuration
-from sluice.controller.conditions import Conditions
-from sluice.controller.config import OperatorConfig
-from sluice.controller.lease_thread import LeadershipBeside
+from sluice.controller.leadership.election_thread import LeadershipBeside
+from sluice.controller.process.configuration import OperatorConfig
+from sluice.controller.process.operator_conditions import Conditions
 from sluice.kube.client import Kube
 
 BUSY = 4.0

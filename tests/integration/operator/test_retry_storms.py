@@ -16,7 +16,7 @@ from integration.operator.played import Played, append
 from integration.operator.process import OperatorProcess
 from integration.waiting import PATIENCE, eventually
 from sluice.api.base import Json
-from sluice.lifecycle.retrying import Rules, pause
+from sluice.lifecycle.retries.retry_decision import Rules, pause
 
 PATIENT = 5
 """The first ones have a longer pause than all others, so that there is room for somebody else between their attempts."""

@@ -15,7 +15,7 @@ from integration.pipeline.foreign import DeltaRs, Foreign
 from integration.runner.freezing import Freeze, wait_for
 from integration.warm_drivers.server import WarmDrivers
 from sluice.api.base import Json
-from sluice.conflicts.cures import LET_IT_WAIT, OTHERS_OWN_TXN_APP_ID
+from sluice.conflicts.advice_texts import LET_IT_WAIT, OTHERS_OWN_TXN_APP_ID
 
 pytestmark = pytest.mark.timeout(900)
 

@@ -30,7 +30,7 @@ from integration.runner.streaming import (
 from integration.warm_drivers.server import WarmDrivers
 from sluice.api.job_status import Attempt, Outcome
 from sluice.engines import Observation, Stage
-from sluice.lifecycle.stream_outcome import closed_stream
+from sluice.lifecycle.streams.stream_outcome import closed_stream
 
 EACH_SECOND = {"processingTime": "1 second"}
 

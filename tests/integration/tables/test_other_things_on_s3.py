@@ -5,8 +5,8 @@ import pytest
 from devenv.s3_server import S3Server
 from integration.tables.store_proxy import StoreProxy, s3_error
 from sluice.tables import key_of_path
-from sluice.tables.look import TableState
-from sluice.tables.looking import TableLooks
+from sluice.tables.table_observation import TableState
+from sluice.tables.table_observer import TableLooks
 
 
 def seen(path: str) -> TableState:

@@ -13,7 +13,7 @@ import pytest
 
 from devenv.s3_server import S3Server
 from integration.tables.store_proxy import HANGS, StoreProxy
-from sluice.controller.table_processes import TableProcesses, limits_in
+from sluice.controller.readers.table_processes import TableProcesses, limits_in
 from sluice.processes.child import DeathCause
 from sluice.tables import key_of_path
 from unit.tables.lake import commit, orders

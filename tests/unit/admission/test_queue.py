@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sluice.admission import MOST_NAMED, Decision, Holder, Queue, Waiter, decide
-from sluice.admission.deciding import stays
-from sluice.admission.explaining import MOST_WORKED_OUT
+from sluice.admission.blockers import MOST_WORKED_OUT
+from sluice.admission.reference_decision import stays
 from sluice.admission.shapes import Shapes
 from sluice.api.job import DeltaWriteJobSpec, Yield
 from sluice.conflicts import Conflict, Level, conflict_at_rest, conflict_between

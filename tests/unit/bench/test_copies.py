@@ -13,9 +13,9 @@ from bench.admission.etcd import Stored, key_of
 from bench.admission.operator_process import configuration
 from bench.admission.workload import Tables
 
-from sluice.controller.config import OperatorConfig
+from sluice.controller.process.configuration import OperatorConfig
 from sluice.engines.attempt import application_name
-from sluice.lifecycle.job import JobView
+from sluice.lifecycle.job.job_view import JobView
 
 PROFILES = OperatorConfig.model_validate(configuration("redis://localhost")).runtimes
 TOKEN = 4294967297

@@ -4,7 +4,7 @@ import math
 
 from bench.admission.operator_metrics import Said, between, said_in, together
 
-from sluice.controller.metrics import DecisionOutcome, Metrics, WorkDone
+from sluice.controller.process.metrics import DecisionOutcome, Metrics, WorkDone
 
 
 def _after(*turns: float) -> Said:

@@ -15,7 +15,7 @@ from integration.waiting import PATIENCE
 from sluice import Oracle
 from sluice.cli import pair_text
 from sluice.conflicts import Order
-from sluice.conflicts.trying import Budget
+from sluice.conflicts.advice_search import Budget
 from sluice.offline import pairs
 from sluice.offline.pairs import explained as explain
 from sluice.offline.workspace import opened

@@ -6,8 +6,8 @@ import pytest
 
 from sluice.api.job_status import Phase
 from sluice.cli.jobs import exit_code
-from sluice.online.course import Course, Ending
-from sluice.online.job_names import JobName
+from sluice.online.access.job_names import JobName
+from sluice.online.jobs.job_progress import Course, Ending
 
 ALONE = {Ending.SUCCEEDED: 0, Ending.SKIPPED: 0, Ending.FAILED: 1, Ending.DELETED: 7, None: 5}
 

@@ -13,11 +13,11 @@ from sluice.api.base import Json
 from sluice.api.job_status import ShownFootprint
 from sluice.cli import leases_text, outputs
 from sluice.cli.main import app
-from sluice.lifecycle.lease_states import State
+from sluice.lifecycle.evidence.lease_states import State
+from sluice.online.access.connection import Installation
 from sluice.online.answers import leases_json
-from sluice.online.connection import Installation
-from sluice.online.held import Held
-from sluice.online.listed import Listed
+from sluice.online.leases.lease_listing import Listed
+from sluice.online.leases.lease_view import Held
 
 NOW = datetime(2026, 11, 19, 12, tzinfo=UTC)
 AT = Installation("sluice-system", "sluice")

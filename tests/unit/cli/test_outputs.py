@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from sluice.cli import cluster, outputs
 from sluice.cli.main import app
-from sluice.online.errors import OnlineError
+from sluice.online.access.errors import OnlineError
 from unit.cli.folders import FACTS, ORDERS, job, policy, sluice, write
 
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\x1b[31mRED\x1b[0m\r\x7f\x9b31m\u202egnihton\u2066\u200e\u2028\ud800"

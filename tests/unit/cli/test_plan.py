@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sluice.offline import savings
+from sluice.offline import improvements
 from sluice.offline.advice import Change, changes_of
 from sluice.offline.jobs import Job
 from unit.cli.folders import (
@@ -228,7 +228,7 @@ def test_no_changed_text_is_looked_for_where_the_log_store_loses_commits(
         jobs.append(job.name)
         return changes_of(job, *given)
 
-    monkeypatch.setattr(savings, "changes_of", counted)
+    monkeypatch.setattr(improvements, "changes_of", counted)
     write(folder, m=job("m", UNPINNED_MERGE), n=job("n", UNPINNED_MERGE))
     write(folder, policy=policy("orders", table={"path": "s3://lake/orders"}, logStore=store))
     planned(folder)

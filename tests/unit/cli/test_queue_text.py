@@ -7,8 +7,8 @@ from io import StringIO
 
 from sluice.api.base import Json
 from sluice.cli import outputs, queue_text
-from sluice.online.queue_answers import queues_json
-from sluice.online.queues import Policies, queues_of
+from sluice.online.queue.queue_answers import queues_json
+from sluice.online.queue.table_queues import Policies, queues_of
 from unit.online.job_bodies import behind, done, holding, job, pause, policy, stream, waiting
 
 NOW = datetime(2026, 11, 26, 10, tzinfo=UTC)

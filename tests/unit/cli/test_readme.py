@@ -13,10 +13,10 @@ import yaml
 from sluice.admission import Blocking, Decision, Holder, Waiter
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.conflicts import Conflict, conflict_between
-from sluice.controller.declarations import declarations
+from sluice.controller.cache.policy_declarations import declarations
 from sluice.footprint import footprint_of
 from sluice.footprint.model import JobFootprint
-from sluice.lifecycle.waiting import outcome_of_waiting
+from sluice.lifecycle.job.blocked_status import outcome_of_waiting
 from sluice.predicates import Table
 from sluice.tables import TableFacts, key_of_path, known, oss
 from unit.cli.folders import sluice

@@ -11,9 +11,9 @@ from typer.testing import Result
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.footprint import NotUnderstoodError
-from sluice.lifecycle.work import Works
+from sluice.lifecycle.spec.compiled_spec import Works
 from sluice.offline.batch import answers
-from sluice.templates.own import DEEPEST, LARGEST
+from sluice.templates.shared_rules import DEEPEST, LARGEST
 from unit.cli.folders import FACTS, PINNED_DELETE, complaints, job, sluice, write
 from unit.templates import test_apache, test_kubeflow
 

@@ -13,8 +13,8 @@ import pytest
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.conflicts import conflict_at_rest, pair_of
 from sluice.conflicts.advice import Advice
-from sluice.conflicts.cures import END_STREAM, PAUSE_STREAM, RUN_ALONE, SKIP_CHANGES
-from sluice.conflicts.trying import Budget, tried
+from sluice.conflicts.advice_search import Budget, tried
+from sluice.conflicts.advice_texts import END_STREAM, PAUSE_STREAM, RUN_ALONE, SKIP_CHANGES
 from sluice.footprint import JobFootprint, footprint_of
 from sluice.predicates import Table
 from sluice.tables import LogStore, TableFacts, key_of_path, oss

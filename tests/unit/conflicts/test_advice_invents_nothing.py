@@ -17,8 +17,8 @@ from contract.harness import truth
 from generate.rulebooks import RULEBOOKS, Rulebook
 from sluice.api.job import Operation
 from sluice.conflicts import pair_of
+from sluice.conflicts.advice_search import Budget, tried
 from sluice.conflicts.rule import Rule
-from sluice.conflicts.trying import Budget, tried
 from sluice.footprint import JobFootprint
 from sluice.footprint.statements.maintenance import hours_kept_by
 from sluice.offline.advice import changes_of

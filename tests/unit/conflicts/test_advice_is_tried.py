@@ -13,9 +13,9 @@ from generate.rulebooks import RULEBOOKS, Rulebook
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.conflicts import Verdict, oracle, pair_of, races
 from sluice.conflicts.advice import Advice
+from sluice.conflicts.advice_search import Budget, cost_of, tried
 from sluice.conflicts.race import Race
 from sluice.conflicts.rule import Rule
-from sluice.conflicts.trying import Budget, cost_of, tried
 from sluice.footprint import JobFootprint, footprint_of
 from sluice.predicates import Table
 from sluice.tables import LogStore, TableFacts, key_of_path, oss

@@ -1,7 +1,7 @@
 """Figures by rule have one for every rule."""
 
 from generate.rulebooks import RULEBOOKS
-from sluice.conflicts.lost import EXCEPTIONS
+from sluice.conflicts.lost_commit_rule import EXCEPTIONS
 from sluice.conflicts.oracle import NOT_KNOWN, OTHER_TABLES, SAME_RUN, WITHOUT_A_RULE
 from sluice.conflicts.rule_ids import NO_CONFLICTS, RULE_IDS
 from sluice_runner.retriable import CONFLICT_NAMES

@@ -3,8 +3,8 @@
 from typing import Any
 
 from sluice.api.base import Json
-from sluice.controller.conditions import Conditions
-from sluice.controller.epoch_policy import EpochPolicy
+from sluice.controller.leadership.epoch_policy import EpochPolicy
+from sluice.controller.process.operator_conditions import Conditions
 from sluice.predicates import Table
 from sluice.tables import TableFacts
 

@@ -9,15 +9,15 @@ from sluice.api.base import Json
 from sluice.api.job_status import Phase
 from sluice.api.maintenance_status import MaintenanceStates
 from sluice.api.reasons import EventReason
-from sluice.controller.maintenance import MaintenanceOfPolicies
-from sluice.controller.policy_jobs import PolicyJobs
-from sluice.controller.policy_rounds import PolicyRounds
-from sluice.controller.world import World
+from sluice.controller.cache.cluster_cache import World
+from sluice.controller.policy_work.maintenance import MaintenanceOfPolicies
+from sluice.controller.policy_work.policy_jobs import PolicyJobs
+from sluice.controller.policy_work.policy_reconciler import PolicyRounds
 from sluice.engines import RuntimeProfile
 from sluice.kube.client import ConflictError, NotFoundError
-from sluice.lifecycle.neighbours import Neighbours
+from sluice.lifecycle.job.visible_blockers import Neighbours
 from sluice.tables import TableKey, key_of_path
-from sluice.tables.look import File, Look, TableState
+from sluice.tables.table_observation import File, Look, TableState
 from unit.controller.bodies import PARTITIONED, merged, policy_body, unfenced
 
 NIGHTLY: Json = {"optimize": {"schedule": "0 3 * * *"}}

@@ -19,7 +19,7 @@ from deltalake.schema import PrimitiveType
 from sluice.api.base import Json
 from sluice.api.reasons import EventReason
 from sluice.tables import key_of_path
-from sluice.tables.looking import TableLooks
+from sluice.tables.table_observer import TableLooks
 from unit.controller.bodies import policy_body
 from unit.controller.maintained import Api, Leader, Looks
 

@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from sluice.api.job_status import Phase
-from sluice.controller import clock
+from sluice.controller.process import clock
 from unit.controller.bodies import job_body
-from unit.controller.test_status import Writing
-from unit.controller.test_world import world
+from unit.controller.test_cluster_cache import world
+from unit.controller.test_status_writer import Writing
 
 
 def test_it_is_the_time_of_day() -> None:

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from sluice.controller.creates import FIRST_PAUSE, LONGEST_PAUSE, CreateLog
-from sluice.lifecycle.withdrawal import Creates
+from sluice.controller.applications.creates import FIRST_PAUSE, LONGEST_PAUSE, CreateLog
+from sluice.lifecycle.attempt.withdrawal import Creates
 
 PLACE = "etl", "a-1"
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from sluice.controller.attempts import Attempts
-from sluice.controller.timers import Timers
-from sluice.controller.world import World
+from sluice.controller.cache.cluster_cache import World
+from sluice.controller.execution.attempts import Attempts
+from sluice.controller.process.timers import Timers
 from sluice.engines import RuntimeProfile
 from unit.controller.bodies import job_body
 from unit.lifecycle.objects import NAME, RUNNING, TOKEN, application, pod

@@ -10,9 +10,9 @@ from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.conditions import ConditionStatus
 from sluice.api.operator_status import OperatorCondition
-from sluice.controller import epoch_policy as module
-from sluice.controller.conditions import Conditions
-from sluice.controller.epoch_policy import IS_MISSING, IS_OVER, EpochPolicy, NotFencedError
+from sluice.controller.leadership import epoch_policy as module
+from sluice.controller.leadership.epoch_policy import IS_MISSING, IS_OVER, EpochPolicy, NotFencedError
+from sluice.controller.process.operator_conditions import Conditions
 from sluice.kube.client import ApiError, ConflictError, NotFoundError
 from sluice.leases import Epochs
 

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from sluice.api.reasons import EventReason
-from sluice.controller import events
-from sluice.controller.events import EventWriter
-from sluice.controller.world import World
+from sluice.controller.cache.cluster_cache import World
+from sluice.controller.reporting import events
+from sluice.controller.reporting.events import EventWriter
 from sluice.engines import RuntimeProfile
 from sluice.kube.client import ApiError
-from sluice.lifecycle.job import JobView
+from sluice.lifecycle.job.job_view import JobView
 from unit.controller.bodies import job_body
 
 

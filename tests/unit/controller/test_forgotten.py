@@ -4,12 +4,12 @@ import asyncio
 from types import SimpleNamespace
 from typing import Any
 
-from sluice.controller.loop import Loop
-from sluice.controller.metrics import Metrics
-from sluice.controller.timers import Timers
-from sluice.controller.turns import Turns
-from sluice.controller.workers import Workers
-from sluice.controller.world import World
+from sluice.controller.cache.cluster_cache import World
+from sluice.controller.process.fair_queue import Turns
+from sluice.controller.process.metrics import Metrics
+from sluice.controller.process.object_workers import Workers
+from sluice.controller.process.timers import Timers
+from sluice.controller.scheduling.loop import Loop
 from unit.controller.bodies import unfenced
 from unit.lifecycle.objects import application
 

@@ -4,7 +4,7 @@ import asyncio
 from types import SimpleNamespace
 from typing import Any
 
-from sluice.controller.health import STUCK_AFTER, TURN_EVERY, Health, Pulse, Stillness, TurnCount
+from sluice.controller.process.health import STUCK_AFTER, TURN_EVERY, Health, Pulse, Stillness, TurnCount
 
 
 class _Process:

@@ -8,10 +8,10 @@ from urllib.request import urlopen
 
 import pytest
 
-from sluice.controller import http
-from sluice.controller.health import STUCK_AFTER, Health, Pulse
-from sluice.controller.http import served
-from sluice.controller.metrics import Metrics
+from sluice.controller.process import http
+from sluice.controller.process.health import STUCK_AFTER, Health, Pulse
+from sluice.controller.process.http import served
+from sluice.controller.process.metrics import Metrics
 
 ANSWERS_WITHIN = 60.0
 

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 from sluice.api.base import Json
-from sluice.controller import leadership as module
-from sluice.controller.conditions import Conditions
-from sluice.controller.leadership import (
+from sluice.controller.leadership import election as module
+from sluice.controller.leadership.election import (
     DURATION,
     GIVE_UP_AFTER,
     HANGS_AFTER,
     Leadership,
     LostLeadershipError,
 )
-from sluice.controller.uptime import uptime
+from sluice.controller.process.operator_conditions import Conditions
+from sluice.controller.process.uptime import uptime
 from sluice.kube.client import ApiError, ConflictError
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from sluice.api.base import Json
-from sluice.controller.applications import TESTS_FAILED
+from sluice.controller.applications.applications import TESTS_FAILED
 from sluice.kube.client import ApiError
 from sluice.kube.mirror import uid_of
-from unit.controller.test_leftovers import LEASE, NAME, Api, made
+from unit.controller.test_cleanup import LEASE, NAME, Api, made
 from unit.lifecycle.objects import RUNNING, TERMINATED, application, declared_dead, loss, pod, told_there
 
 GOING: Json = {"deletionTimestamp": "2026-11-19T10:06:00Z"}

@@ -4,7 +4,7 @@ import json
 import logging
 import unicodedata
 
-from sluice.controller.logs import JsonFormatter
+from sluice.controller.process.logs import JsonFormatter
 
 HOSTILE = "\x1b[2J\x7f\x9b31m\u202eniht\u2066\u200f\u2028\n\ud800"
 

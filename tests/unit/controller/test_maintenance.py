@@ -9,9 +9,9 @@ from sluice.api.base import Json
 from sluice.api.job_status import MAX_FOOTPRINTS, Phase
 from sluice.api.maintenance_status import MaintenanceStates
 from sluice.api.reasons import EventReason
-from sluice.controller.maintenance_runs import WITHOUT_A_LOOK
+from sluice.controller.policy_work.maintenance_runs import WITHOUT_A_LOOK
 from sluice.kube.client import ApiError
-from sluice.tables.look import History, LastVacuum, Removals, TableState
+from sluice.tables.table_observation import History, LastVacuum, Removals, TableState
 from unit.controller.bodies import job_body, policy_body
 from unit.controller.maintained import MANY, NIGHTLY, Leader, api_with
 

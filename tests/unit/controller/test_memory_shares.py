@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from sluice.controller import spec_reader
-from sluice.controller.memory_shares import USUAL_MIB, MemoryShares
-from sluice.controller.table_processes import TableProcesses, limits_in
+from sluice.controller.process.memory_shares import USUAL_MIB, MemoryShares
+from sluice.controller.readers import spec_reader
+from sluice.controller.readers.table_processes import TableProcesses, limits_in
 
 VALUES = Path(__file__).parents[3] / "charts/sluice/values.yaml"
 OPERATOR_MIB = 302

@@ -7,9 +7,9 @@ import pytest
 from sluice.leases import ForgottenError
 from sluice.leases.model import Lease
 from unit.controller.bodies import job_body
-from unit.controller.test_lease_table import INTENT, A, Api, Clock, Store, built, clock, turn  # noqa: F401
+from unit.controller.test_table import INTENT, A, Api, Clock, Store, built, clock, turn  # noqa: F401
 from unit.lifecycle.objects import application
-from unit.lifecycle.test_holding import TOUCHED
+from unit.lifecycle.test_lease_evidence import TOUCHED
 
 
 @pytest.mark.parametrize("changed", [replace(A, attempt=2), replace(A, tables=())])

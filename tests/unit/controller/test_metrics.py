@@ -11,11 +11,11 @@ from sluice.api.job_status import PauseReason
 from sluice.api.operator_status import OperatorConditionType
 from sluice.conflicts import Level
 from sluice.conflicts.oracle import SAME_RUN
-from sluice.controller.conditions import Conditions
-from sluice.controller.metrics import DecisionOutcome, Metrics, Standing, Winner, WorkDone
-from sluice.lifecycle.lease_kinds import Kind
-from sluice.lifecycle.lease_states import State
-from sluice.lifecycle.status import NEED_A_PERSON
+from sluice.controller.process.metrics import DecisionOutcome, Metrics, Standing, Winner, WorkDone
+from sluice.controller.process.operator_conditions import Conditions
+from sluice.lifecycle.evidence.lease_states import State
+from sluice.lifecycle.job.status import NEED_A_PERSON
+from sluice.lifecycle.spec.lease_kinds import Kind
 from sluice.processes.child import DeathCause
 
 OPERATIONS = Path(__file__).parents[3] / "docs" / "operations.md"

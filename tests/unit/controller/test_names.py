@@ -6,12 +6,12 @@ import pytest
 
 from sluice.api.job_status import Attempt, Phase
 from sluice.conflicts import Level, conflict_between
-from sluice.controller.world import World
+from sluice.controller.cache.cluster_cache import World
 from sluice.engines import RuntimeProfile
 from sluice.footprint import JobFootprint
 from sluice.leases import Lease
-from sluice.lifecycle.holding import grants, holder_of, lease_for
-from sluice.lifecycle.status import UnderstoodFields
+from sluice.lifecycle.attempt.lease_evidence import grants, holder_of, lease_for
+from sluice.lifecycle.job.status import UnderstoodFields
 from sluice.tables import LogStore, TableFacts, TableKey, key_of_name, key_of_path, unread
 from unit.controller.bodies import PARTITIONED, job_body, policy_body
 

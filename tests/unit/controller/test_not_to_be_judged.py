@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from unit.controller.test_admitting import turn
+from unit.controller.test_admission import turn
 from unit.controller.test_patience import contended
 
 ROUNDS = 30

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from sluice.api.base import Json
-from sluice.controller.conditions import Conditions
-from sluice.controller.leadership import LONGEST_DURATION, Leadership
+from sluice.controller.leadership.election import LONGEST_DURATION, Leadership
+from sluice.controller.process.operator_conditions import Conditions
 from sluice.kube.client import REQUEST_TIMEOUT, ApiError, ConflictError
 
 PACES = (0.05, 0.05, 0.05, 1.0, 2.5, 5.0, 12.0)

@@ -8,14 +8,14 @@ import pytest
 from sluice.admission import Blocking, Holder
 from sluice.api.base import Json
 from sluice.api.job_status import Phase
-from sluice.controller.admitting import Admitting
+from sluice.controller.scheduling.admission import Admitting
 from sluice.footprint.model import JobFootprint, unknown_footprints
-from sluice.lifecycle import neighbours
-from sluice.lifecycle.job import JobView
-from sluice.lifecycle.status import StatusChange
+from sluice.lifecycle.job import visible_blockers
+from sluice.lifecycle.job.job_view import JobView
+from sluice.lifecycle.job.status import StatusChange
 from sluice.tables import key_of_path
 from unit.controller.bodies import job_body
-from unit.controller.test_admitting import admitting, turn
+from unit.controller.test_admission import admitting, turn
 
 MANY = 1000
 SQL = "DELETE FROM delta.`/lake/contended`"
@@ -99,7 +99,7 @@ async def test_a_job_is_told_and_waits_no_longer_than_it_may_though_the_operator
     def fails(*_: object) -> None:
         raise ZeroDivisionError("a defect in what is tried")
 
-    monkeypatch.setattr(neighbours, "tried", fails)
+    monkeypatch.setattr(visible_blockers, "tried", fails)
     asked, written = contended(1, timedelta(seconds=100), **admission)
     for _ in range(6):
         await turn(asked, "uid-w0")

@@ -8,8 +8,8 @@ import pytest
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.job import DeltaWriteJob
-from sluice.controller.policy_jobs import KEPT_SECONDS, Order, PolicyJobs, SquattedError
-from sluice.controller.world import World
+from sluice.controller.cache.cluster_cache import World
+from sluice.controller.policy_work.policy_jobs import KEPT_SECONDS, Order, PolicyJobs, SquattedError
 from sluice.kube.client import ApiError, ConflictError, NotFoundError
 from unit.controller.bodies import job_body, policy_body, unfenced
 

@@ -11,12 +11,12 @@ import pytest
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.reasons import EventReason
-from sluice.controller.quarantine import Quarantine
-from sluice.controller.table_processes import TableProcesses
-from sluice.controller.world import World
+from sluice.controller.cache.cluster_cache import World
+from sluice.controller.readers.quarantine import Quarantine
+from sluice.controller.readers.table_processes import TableProcesses
 from sluice.engines import RuntimeProfile
 from sluice.installations.quarantined_tables import MOST_TABLES, QuarantinedTable, read, written
-from sluice.lifecycle.job import JobView
+from sluice.lifecycle.job.job_view import JobView
 from sluice.processes.child import DeathCause
 from sluice.processes.limits import Limits
 from sluice.tables import TableKey, key_of_path

@@ -9,17 +9,17 @@ import pytest
 
 from sluice.api import names
 from sluice.api.job_status import Phase
-from sluice.controller.admitting import Admitting
-from sluice.controller.declarations import KnownPolicies
-from sluice.controller.retelling import PER_SECOND, Retelling
-from sluice.controller.table_reader import TableReader
-from sluice.controller.world import World
+from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.policy_declarations import KnownPolicies
+from sluice.controller.readers.table_reader import TableReader
+from sluice.controller.reporting.status_throttle import PER_SECOND, Retelling
+from sluice.controller.scheduling.admission import Admitting
 from sluice.leases import Reach
-from sluice.lifecycle.holding import reach_of
+from sluice.lifecycle.attempt.lease_evidence import reach_of
 from sluice.tables import LogStore, TableFacts, TableKey, key_of_path, unread
 from sluice.tables.owners import Owners, TableOwner
 from unit.controller.bodies import PARTITIONED, job_body, policy_body
-from unit.controller.test_admitting import Leases, admitting, held_since_before, turn
+from unit.controller.test_admission import Leases, admitting, held_since_before, turn
 from unit.lifecycle.objects import application
 
 FACTS = replace(PARTITIONED, log_store=LogStore.SAFE)

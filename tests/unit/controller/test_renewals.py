@@ -10,8 +10,8 @@ import pytest
 
 from sluice.api import names
 from sluice.api.base import Json
-from sluice.controller.conditions import Conditions
-from sluice.controller.leadership import Leadership, LostLeadershipError
+from sluice.controller.leadership.election import Leadership, LostLeadershipError
+from sluice.controller.process.operator_conditions import Conditions
 from sluice.kube.client import ConflictError
 
 

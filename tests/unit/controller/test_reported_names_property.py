@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sluice.kube.client import ApiError
 from sluice.tables import TableKey, key_of_name, key_of_path
 from unit.controller.bodies import policy_body
-from unit.controller.test_reported_names import Leader, ran
+from unit.controller.test_name_bindings import Leader, ran
 from unit.installations.config_map_server import Server
 
 NAMES = ("lake.sales.orders", "lake.crm.returns")

@@ -4,12 +4,12 @@ from datetime import timedelta
 
 from sluice.api.job_status import Phase
 from sluice.api.reasons import Reason
-from sluice.controller.admitting import Admitting
+from sluice.controller.scheduling.admission import Admitting
 from sluice.kube.client import ApiError
-from sluice.lifecycle.holding import Frozen
-from sluice.lifecycle.status import StatusChange
+from sluice.lifecycle.attempt.lease_evidence import Frozen
+from sluice.lifecycle.job.status import StatusChange
 from unit.controller.bodies import job_body
-from unit.controller.test_admitting import admitting, clock, turn  # noqa: F401
+from unit.controller.test_admission import admitting, clock, turn  # noqa: F401
 
 SQL = "DELETE FROM delta.`/lake/sales` WHERE date = DATE '2026-11-%d'"
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from sluice.api.job_status import MAX_FOOTPRINTS, Attempt
-from sluice.controller.run_commits import Commits, RunLogs
+from sluice.controller.readers.run_commits import Commits, RunLogs
 from sluice.engines import RuntimeProfile
-from sluice.lifecycle.job import JobView
-from sluice.lifecycle.logs import LogsSay
+from sluice.lifecycle.evidence.log_findings import LogsSay
+from sluice.lifecycle.job.job_view import JobView
 from sluice.tables.log import LogUnreadableError, RunQuestion, StampedCommit
 from unit.controller.bodies import job_body
 

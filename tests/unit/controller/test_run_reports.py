@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sluice.api.base import Json
-from sluice.controller.run_reports import DAY, RunReports
+from sluice.controller.cache.run_reports import DAY, RunReports
 from unit.controller.bodies import job_body
 
 NOW = datetime.now(UTC)

@@ -12,18 +12,18 @@ from sluice.api.base import Json
 from sluice.api.job_status import Attempt, AttemptException, Outcome, Phase
 from sluice.api.names import ANNOTATION_RETRY
 from sluice.api.reasons import Reason
-from sluice.controller.admitting import Admitting
+from sluice.controller.scheduling.admission import Admitting
 from sluice.kube.mirror import uid_of
 from sluice.leases import Grant, Lease, Reach
-from sluice.lifecycle.by_hand import OneMore, heeded
-from sluice.lifecycle.finished import retry_asked
-from sluice.lifecycle.holding import grants
-from sluice.lifecycle.job import JobView
-from sluice.lifecycle.retrying import Again, followed
-from sluice.lifecycle.runs import kept_slot, slot_named, slot_of
-from sluice.lifecycle.status import StatusChange
+from sluice.lifecycle.attempt.lease_evidence import grants
+from sluice.lifecycle.evidence.finished_jobs import retry_asked
+from sluice.lifecycle.job.job_view import JobView
+from sluice.lifecycle.job.status import StatusChange
+from sluice.lifecycle.retries.manual_retry import OneMore, heeded
+from sluice.lifecycle.retries.retry_decision import Again, followed
+from sluice.lifecycle.spec.commit_ids import kept_slot, slot_named, slot_of
 from unit.controller.bodies import job_body
-from unit.controller.test_admitting import Leases, admitting, turn
+from unit.controller.test_admission import Leases, admitting, turn
 
 LOST = AttemptException(class_="ConcurrentAppendException", message="", retriable=True)
 JOBS = [f"job-{number}" for number in range(6)]

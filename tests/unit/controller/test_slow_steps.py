@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from sluice.controller.loop import SLOW_STEP, Loop
-from sluice.controller.world import World
+from sluice.controller.cache.cluster_cache import World
+from sluice.controller.scheduling.loop import SLOW_STEP, Loop
 from unit.controller.bodies import job_body
 
 
@@ -19,7 +19,7 @@ async def test_the_log_names_a_job_that_holds_up_others(
     world.job_seen(job_body("a"))
     parts: dict[str, Any] = {one.name: SimpleNamespace() for one in fields(Loop) if one.init}
     made = Loop(**parts | {"world": world, "metrics": SimpleNamespace(stepped=measured.append)})
-    monkeypatch.setattr("sluice.controller.loop.time.thread_time", lambda: next(seconds))
+    monkeypatch.setattr("sluice.controller.scheduling.loop.time.thread_time", lambda: next(seconds))
     with made._step("uid-a"):
         pass
     monkeypatch.undo()

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from sluice.controller.spec_reader import SpecReader
-from sluice.controller.world import World
+from sluice.controller.cache.cluster_cache import World
+from sluice.controller.readers.spec_reader import SpecReader
 from sluice.engines import RuntimeProfile
 from sluice.footprint import NotUnderstoodError, texts_of
-from sluice.lifecycle.job import JobView
-from sluice.lifecycle.spec_reading import READ_AT_ONCE, SpecAnswer, SpecQuestion, reader
+from sluice.lifecycle.job.job_view import JobView
+from sluice.lifecycle.spec.read_requests import READ_AT_ONCE, SpecAnswer, SpecQuestion, reader
 from sluice.predicates import Table
 from sluice.processes.child import Death, DeathCause, DeathError, NoAnswerError
 from sluice.processes.pool import QuarantineError, Suspect
@@ -73,7 +73,7 @@ def reads_nothing_itself(monkeypatch: pytest.MonkeyPatch) -> None:
         assert threading.get_ident() != before, "a long spec was read on the loop"
         return texts_of(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("sluice.lifecycle.work.texts_of", refuse)
+    monkeypatch.setattr("sluice.lifecycle.spec.compiled_spec.texts_of", refuse)
 
 
 def arrives(world: World, name: str, namespace: str = "etl") -> str:
@@ -159,7 +159,9 @@ async def test_a_short_spec_is_not_for_the_process(specs: SpecReader, world: Wor
 async def test_a_short_spec_is_held_against_a_wide_table_by_the_process(
     specs: SpecReader, world: World, process: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sluice.lifecycle.work.texts_of", texts_of)  # the spec alone is read on the loop
+    monkeypatch.setattr(
+        "sluice.lifecycle.spec.compiled_spec.texts_of", texts_of
+    )  # the spec alone is read on the loop
     erases = "DELETE FROM delta.`/lake/t` WHERE day = DATE '2026-11-29'; "
     world.job_seen(job_body("short", sql=erases * 5))
     job = world.jobs["uid-short"]
@@ -255,7 +257,7 @@ async def test_namespaces_take_turns(specs: SpecReader, world: World, process: P
 async def test_a_spec_that_costs_the_process_its_life_is_asked_again_and_refused_once_it_is_in_quarantine(
     specs: SpecReader, world: World, process: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sluice.controller.spec_reader.ASK_AGAIN", 0.01)
+    monkeypatch.setattr("sluice.controller.readers.spec_reader.ASK_AGAIN", 0.01)
     uid = arrives(world, "a")
     process.fails = [DeathError(OUT_OF_MEMORY), QuarantineError(Suspect(2, OUT_OF_MEMORY, at=0.0))]
     job = await has_read(specs, world, uid)

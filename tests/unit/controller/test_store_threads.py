@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from sluice.controller.store_threads import StoreThreads, store_of
+from sluice.controller.readers.store_threads import StoreThreads, store_of
 from sluice.tables import TableFacts, TableKey, key_of_name, key_of_path, unread
 
 

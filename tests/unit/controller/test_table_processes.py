@@ -12,14 +12,14 @@ from pathlib import Path
 import psutil
 import pytest
 
-from sluice.controller.table_processes import TableProcesses
+from sluice.controller.readers.table_processes import TableProcesses
 from sluice.processes.child import DeathCause
 from sluice.processes.limits import Limits
 from sluice.tables import TableFacts, TableKey, key_of_name, key_of_path
 from sluice.tables.log import FoundCommit, LogUnreadableError, RunQuestion, StampedCommit
-from sluice.tables.look import Look
-from sluice.tables.looking import TableLooks
 from sluice.tables.open_tables import OpenTables
+from sluice.tables.table_observation import Look
+from sluice.tables.table_observer import TableLooks
 from unit.tables.hostile_logs import equal_rows_in_checkpoint, large_line_in_commit
 from unit.tables.lake import column, commit, metadata, orders
 

@@ -9,12 +9,12 @@ from dataclasses import replace
 
 import pytest
 
-from sluice.controller.store_threads import PER_STORE
-from sluice.controller.table_reader import TableReader
-from sluice.controller.world import World
+from sluice.controller.cache.cluster_cache import World
+from sluice.controller.readers.store_threads import PER_STORE
+from sluice.controller.readers.table_reader import TableReader
 from sluice.engines import RuntimeProfile
 from sluice.footprint import NotUnderstoodError
-from sluice.lifecycle.job import JobView
+from sluice.lifecycle.job.job_view import JobView
 from sluice.predicates import Table
 from sluice.tables import LogStore, TableFacts, TableKey, key_of_name, key_of_path, unread
 from sluice.tables.dialect import delta_rs

@@ -1,6 +1,6 @@
 """Each is looked at when the first of the times has come that were asked for, and once."""
 
-from sluice.controller.timers import Timers
+from sluice.controller.process.timers import Timers
 
 
 class Clock:

@@ -7,9 +7,9 @@ import pytest
 
 from sluice.api.base import Json
 from sluice.api.job_status import Phase
-from sluice.controller.admitting import Admitting
+from sluice.controller.scheduling.admission import Admitting
 from unit.controller.bodies import job_body
-from unit.controller.test_admitting import Leases, admitting, turn
+from unit.controller.test_admission import Leases, admitting, turn
 from unit.lifecycle.objects import application
 from unit.lifecycle.streaming import spec
 

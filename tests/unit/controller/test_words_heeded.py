@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from sluice.api.names import ANNOTATION_RETRY
-from sluice.controller.loop import Loop
-from sluice.controller.timers import Timers
-from sluice.controller.world import World
+from sluice.controller.cache.cluster_cache import World
+from sluice.controller.process.timers import Timers
+from sluice.controller.scheduling.loop import Loop
 from unit.controller.bodies import job_body
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from sluice.delta.features import BY_OTHER_MEANS, FEATURES, WANTED, why_irreversible, with_needed
 from sluice.policies.state import features_of, why_unwritable
-from sluice.tables.look import TableState
+from sluice.tables.table_observation import TableState
 
 
 def test_those_of_the_documentation_can_be_wanted() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from sluice.delta.features import FEATURES, WANTED
 from sluice.delta.properties import PROPERTIES, is_as_wanted, is_on, problem_with, same, spelled
-from sluice.delta.refused import REFUSED
+from sluice.delta.refused_properties import REFUSED
 
 Row = tuple[str, str, str, str | None, str | None, tuple[int, int]]
 # name, a value that Delta takes, one that it refuses, its default, the feature it adds, the first version that knows it

@@ -9,7 +9,7 @@ import yaml
 from demo.cluster import Cluster
 from demo.services import services
 from devenv.credentials import write_kubeconfig
-from sluice.controller.config import OperatorConfig
+from sluice.controller.process.configuration import OperatorConfig
 
 REDIS = "redis://127.0.0.1:1/0"
 

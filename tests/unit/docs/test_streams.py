@@ -7,7 +7,7 @@ import yaml
 
 from documentation import ROOT
 from sluice.engines import RuntimeProfile
-from sluice.lifecycle.job import JobView
+from sluice.lifecycle.job.job_view import JobView
 
 GUIDE = ROOT / "docs" / "streams.md"
 PROFILES = {"default": RuntimeProfile(spark_version="4.2.0", delta_version="4.4.0")}

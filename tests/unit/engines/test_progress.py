@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sluice.api import names
 from sluice.api.job_status import StreamProgress
 from sluice.engines.progress import progress_of, stream_of
-from sluice.lifecycle.stream_progress import in_words, put_together
+from sluice.lifecycle.streams.stream_progress import in_words, put_together
 
 TOLD: dict[str, Any] = {
     "statement": 2,

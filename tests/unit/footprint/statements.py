@@ -1,7 +1,7 @@
 """Statements read one after the other, as a job runs them, and the footprints of the tables that they write."""
 
 from sluice.footprint import TableFootprint, split
-from sluice.footprint.sql.reading import Surroundings
+from sluice.footprint.sql.statement_context import Surroundings
 from sluice.footprint.statements.script import Script
 
 

@@ -9,9 +9,9 @@ from sqlglot import exp
 
 from sluice.footprint import NotUnderstoodError, split
 from sluice.footprint.sql.nodes import PROJECTIONS, RELATIONS, SCALARS, UNDERSTOOD, stranger
-from sluice.footprint.sql.reading import Reading, Surroundings
+from sluice.footprint.sql.statement_context import Reading, Surroundings
 from sluice.footprint.statements import insert, merge
-from sluice.footprint.statements.by_row import against_rows
+from sluice.footprint.statements.row_level_statements import against_rows
 from sluice.predicates.syntax import statement_in, tokens_of
 from sluice.tables import key_of_path
 from unit.footprint.landing import FACTS, SOURCE, TARGET

@@ -3,8 +3,8 @@
 import pytest
 
 from sluice.footprint import NotUnderstoodError, split
-from sluice.footprint.sql.reading import Surroundings
-from sluice.footprint.sql.statement import query_in
+from sluice.footprint.sql.statement_context import Surroundings
+from sluice.footprint.sql.statement_splitter import query_in
 from sluice.footprint.statements.script import Script
 from sluice.predicates.syntax import tokens_of
 

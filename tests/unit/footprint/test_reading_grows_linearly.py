@@ -11,7 +11,7 @@ from sluice.api.base import Json
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.footprint import NotUnderstoodError, footprint_of, texts_of
 from sluice.footprint.run_keys import unrepeatable
-from sluice.lifecycle.spec_hashes import SpecHashes
+from sluice.lifecycle.spec.spec_hashes import SpecHashes
 from sluice.predicates import Table
 from sluice.tables import TableFacts, key_of_path, oss
 from unit.footprint.growing_texts import COLUMNS_OF_WIDE, GROWING

@@ -8,7 +8,7 @@ import pytest
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.footprint import JobFootprint, NotUnderstoodError, TableFootprint, footprint_of
 from sluice.footprint.sql.known import VERSIONS, settings_of
-from sluice.footprint.sql.meaning import Meaning, meaning_of
+from sluice.footprint.sql.setting_effects import Meaning, meaning_of
 from sluice.predicates import Table
 from sluice.tables import LogStore, TableFacts, key_of_path, oss
 

@@ -12,7 +12,7 @@ from sluice.api.job import DeltaWriteJobSpec
 from sluice.api.sql import SQL_BYTES
 from sluice.footprint import JobFootprint, NotUnderstoodError, footprint_of
 from sluice.footprint.queries import cells
-from sluice.footprint.sql.survey import Survey
+from sluice.footprint.sql.tree_summary import Survey
 from sluice.predicates import Table
 from sluice.predicates.limits import MAX_TOKENS
 from sluice.tables import TableFacts, TableKey, key_of_path, oss

@@ -3,7 +3,7 @@
 import pytest
 
 from sluice.footprint import NotUnderstoodError, split
-from sluice.footprint.sql.reading import Surroundings
+from sluice.footprint.sql.statement_context import Surroundings
 from sluice.footprint.statements.script import Script
 from sluice.tables import Names, key_of_name
 from unit.footprint.statements import footprint, footprints

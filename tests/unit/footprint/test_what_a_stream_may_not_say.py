@@ -7,7 +7,7 @@ import pytest
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.conflicts.stores_and_runs import may_share_a_checkpoint
 from sluice.footprint import JobFootprint, NotUnderstoodError, footprint_of
-from sluice.footprint.queries.streaming import NEED_A_SCHEMA
+from sluice.footprint.queries.stream_queries import NEED_A_SCHEMA
 from sluice.tables import Names, key_of_name, key_of_path
 from sluice.tables.names import names_of
 from unit.footprint.streamed_queries import REFUSED, RUN

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from generate import facts_schema
 from sluice.offline.given_facts import UnusableError, facts_of
-from sluice.offline.knowledge import FACTS
+from sluice.offline.known_facts import FACTS
 from unit.cli.folders import PINNED_DELETE, complaints, job, sluice, write
 
 SCHEMA: dict[str, Any] = json.loads(facts_schema.render())

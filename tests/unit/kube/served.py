@@ -12,7 +12,7 @@ from kubernetes.aio import client
 
 from sluice.kube.client import Kube
 from sluice.kube.connection import Connection
-from sluice.kube.pace import Pace
+from sluice.kube.rate_limit import Pace
 
 
 @dataclass

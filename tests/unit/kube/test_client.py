@@ -12,7 +12,7 @@ from sluice.api.base import Json
 from sluice.kube import client
 from sluice.kube.client import ApiError, Kube
 from sluice.kube.connection import Connection
-from sluice.kube.pace import Pace
+from sluice.kube.rate_limit import Pace
 from sluice.kube.resources import JOBS, KUBEFLOW_APPLICATIONS, LEASES, POLICIES
 from unit.kube.served import Served, served, told
 

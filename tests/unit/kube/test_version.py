@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from sluice.api.base import Json
-from sluice.controller import command, logs
-from sluice.controller.config import OperatorConfig
-from sluice.controller.surroundings import Surroundings
-from sluice.controller.world import World
+from sluice.controller import command
+from sluice.controller.cache.cluster_cache import World
+from sluice.controller.leadership.prerequisites import Surroundings
+from sluice.controller.process import logs
+from sluice.controller.process.configuration import OperatorConfig
 from sluice.engines import RuntimeProfile
 from sluice.kube.version import TooOldError, too_old
 from unit.kube.served import served, told

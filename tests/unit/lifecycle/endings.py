@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from sluice.api.job_status import Attempt
-from sluice.controller.run_commits import RunLogs
+from sluice.controller.readers.run_commits import RunLogs
 from sluice.engines import Observation, Stage
-from sluice.lifecycle.job import JobView
-from sluice.lifecycle.logs import LogsSay
-from sluice.lifecycle.outcome import closed, looked_at, must_ask_logs
+from sluice.lifecycle.evidence.log_findings import LogsSay
+from sluice.lifecycle.evidence.outcome import closed, looked_at, must_ask_logs
+from sluice.lifecycle.job.job_view import JobView
 from sluice.tables.log import commits_of
 
 BEGUN = datetime(2026, 11, 19, 10, tzinfo=UTC)

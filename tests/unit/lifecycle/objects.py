@@ -7,7 +7,7 @@ from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.job_status import DriverLoss
 from sluice.leases import Epochs, Lease
-from sluice.lifecycle.losses import noted, word_for
+from sluice.lifecycle.evidence.driver_losses import noted, word_for
 
 LEASE = Lease("uid-a", 1, "hash", "etl/a", ("file:/lake/orders",))
 TOKEN = Epochs.token(3, 7)

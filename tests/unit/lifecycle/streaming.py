@@ -8,7 +8,7 @@ from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.job_status import Attempt, StreamProgress
 from sluice.engines import RuntimeProfile
-from sluice.lifecycle.job import JobView
+from sluice.lifecycle.job.job_view import JobView
 from unit.controller.bodies import job_body
 from unit.lifecycle.objects import NAME, RUNNING, TOKEN, pod
 

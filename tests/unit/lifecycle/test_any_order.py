@@ -14,19 +14,19 @@ from hypothesis import strategies as st
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.job_status import Attempt
-from sluice.controller.world import World
+from sluice.controller.cache.cluster_cache import World
 from sluice.engines import RuntimeProfile, Stage
-from sluice.kube.listing import list_into
 from sluice.kube.mirror import Mirror, version_of
+from sluice.kube.paged_list import list_into
 from sluice.leases import Epochs, Lease
-from sluice.lifecycle import holding
-from sluice.lifecycle.attempt import Cover, next_step
-from sluice.lifecycle.deletion import leaving
-from sluice.lifecycle.evidence import PROVED, evidence_of
-from sluice.lifecycle.job import JobView
-from sluice.lifecycle.logs import LogsSay
-from sluice.lifecycle.outcome import closed, must_ask_logs, phase_after
-from sluice.lifecycle.withdrawal import Creates
+from sluice.lifecycle.attempt import lease_evidence
+from sluice.lifecycle.attempt.next_step import Cover, next_step
+from sluice.lifecycle.attempt.withdrawal import Creates
+from sluice.lifecycle.evidence.attempt_evidence import PROVED, evidence_of
+from sluice.lifecycle.evidence.deletion import leaving
+from sluice.lifecycle.evidence.log_findings import LogsSay
+from sluice.lifecycle.evidence.outcome import closed, must_ask_logs, phase_after
+from sluice.lifecycle.job.job_view import JobView
 from unit.controller.bodies import job_body
 from unit.lifecycle.objects import application, placeholder, pod
 
@@ -354,8 +354,8 @@ def verdict(seen: World) -> Any:
     of_job, job = seen.evidence(UID), seen.jobs.get(UID)
     everything = {UID: of_job}
     found: list[Any] = [
-        sorted((grant.lease.holder, grant.token) for grant in holding.grants(seen.jobs, everything)),
-        [(one.who, one.why, one.tables) for one in holding.frozen(seen.jobs, everything, ())],
+        sorted((grant.lease.holder, grant.token) for grant in lease_evidence.grants(seen.jobs, everything)),
+        [(one.who, one.why, one.tables) for one in lease_evidence.frozen(seen.jobs, everything, ())],
         [of_job.holds(number) for number in (1, 2)],
     ]
     attempt = job.open_attempt if job is not None else None

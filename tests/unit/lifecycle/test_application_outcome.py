@@ -11,12 +11,12 @@ import pytest
 
 from sluice.api.base import Json
 from sluice.api.job_status import Attempt, Commit, Outcome, Phase
-from sluice.controller.world import World
+from sluice.controller.cache.cluster_cache import World
 from sluice.engines import Observation, RuntimeProfile
-from sluice.lifecycle.job import JobView
-from sluice.lifecycle.logs import LogsSay
-from sluice.lifecycle.outcome import closed, footprint_said, must_ask_logs, phase_after
-from sluice.lifecycle.strayed import FootprintSaid
+from sluice.lifecycle.evidence.log_findings import LogsSay
+from sluice.lifecycle.evidence.outcome import closed, footprint_said, must_ask_logs, phase_after
+from sluice.lifecycle.job.job_view import JobView
+from sluice.lifecycle.spec.footprint_violations import FootprintSaid
 from sluice.predicates import Table
 from sluice.tables import TableFacts, key_of_path
 from unit.controller.bodies import job_body
@@ -171,7 +171,7 @@ async def test_an_attempt_comes_to_its_end_where_what_it_kept_to_cannot_be_worke
     def fails(*_: object, **__: object) -> None:
         raise TypeError("expected string, got 'int'")
 
-    monkeypatch.setattr("sluice.controller.run_commits.kept", fails)
+    monkeypatch.setattr("sluice.controller.readers.run_commits.kept", fails)
     lake.orders(tmp_path)
     _adds(tmp_path, 1, "2026-11-19", json.dumps({"sluice": OWN}))
     done = await closed_by_logs(_declares_a_day(tmp_path), begun, ended_with(0))

@@ -11,16 +11,16 @@ from sluice.api.base import Json
 from sluice.api.job_status import Attempt, AttemptEnding, Commit, EndingReason, Outcome, Phase
 from sluice.engines import Observation, RuntimeProfile, Stage
 from sluice.leases import Lease
-from sluice.lifecycle import attempt as way
-from sluice.lifecycle import withdrawal
-from sluice.lifecycle.deletion import DeleteApplication
-from sluice.lifecycle.evidence import evidence_of
-from sluice.lifecycle.job import JobView
-from sluice.lifecycle.logs import LogsSay
-from sluice.lifecycle.outcome import closed, phase_after
-from sluice.lifecycle.retrying import cause_of
-from sluice.lifecycle.telling import ending as told_at_the_end
-from sluice.lifecycle.withdrawal import Creates
+from sluice.lifecycle.attempt import next_step as way
+from sluice.lifecycle.attempt import withdrawal
+from sluice.lifecycle.attempt.job_events import ending as told_at_the_end
+from sluice.lifecycle.attempt.withdrawal import Creates
+from sluice.lifecycle.evidence.attempt_evidence import evidence_of
+from sluice.lifecycle.evidence.deletion import DeleteApplication
+from sluice.lifecycle.evidence.log_findings import LogsSay
+from sluice.lifecycle.evidence.outcome import closed, phase_after
+from sluice.lifecycle.job.job_view import JobView
+from sluice.lifecycle.retries.retry_decision import cause_of
 from unit.controller.bodies import job_body
 from unit.lifecycle.objects import LEASE, NAME, RUNNING, TERMINATED, TOKEN, application, placeholder, pod
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from sluice.api import names
 from sluice.api.job_status import AttemptDriver, Outcome
-from sluice.lifecycle import deletion
-from sluice.lifecycle.evidence import PROVED, Evidence, evidence_of
+from sluice.lifecycle.evidence import deletion
+from sluice.lifecycle.evidence.attempt_evidence import PROVED, Evidence, evidence_of
 from unit.lifecycle.objects import (
     LEASE,
     NAME,
@@ -21,7 +21,7 @@ from unit.lifecycle.objects import (
     pod,
     told_there,
 )
-from unit.lifecycle.test_evidence import INTENT, NOW
+from unit.lifecycle.test_attempt_evidence import INTENT, NOW
 
 GOING: dict[str, Any] = {"deletionTimestamp": "2026-11-19T10:30:00Z"}
 SOON = datetime(2026, 11, 19, 10, 30, 30, tzinfo=UTC)

@@ -8,7 +8,7 @@ import yaml
 
 from sluice.api import names
 from sluice.engines import RuntimeProfile
-from sluice.lifecycle.job import JobView
+from sluice.lifecycle.job.job_view import JobView
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 FILES = [

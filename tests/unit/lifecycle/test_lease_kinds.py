@@ -6,7 +6,7 @@ import pytest
 
 from sluice.api.base import Json
 from sluice.footprint import JobFootprint, unknown_footprints
-from sluice.lifecycle.lease_kinds import Kind, kinds_of
+from sluice.lifecycle.spec.lease_kinds import Kind, kinds_of
 from sluice.tables import TableKey
 from unit.conflicts.pairs import facts, job
 

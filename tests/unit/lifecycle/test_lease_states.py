@@ -1,7 +1,7 @@
 """How things stand with a lease."""
 
 from sluice.engines import Stage
-from sluice.lifecycle.lease_states import BY_STAGE, State
+from sluice.lifecycle.evidence.lease_states import BY_STAGE, State
 
 
 def test_whatever_is_seen_of_an_attempt_says_how_its_lease_stands() -> None:

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from sluice.admission import Holder
-from sluice.admission.deciding import stays
+from sluice.admission.reference_decision import stays
 from sluice.api.base import Json
 from sluice.api.job import Yield
-from sluice.lifecycle.job import JobView
-from sluice.lifecycle.pausing import why_it_makes_no_room
+from sluice.lifecycle.job.job_view import JobView
+from sluice.lifecycle.streams.pauses import why_it_makes_no_room
 from unit.controller.bodies import job_body
 from unit.lifecycle.streaming import NOW, ONCE, PROFILES, spec
 

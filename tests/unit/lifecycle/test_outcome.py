@@ -11,14 +11,14 @@ import pytest
 
 from sluice.api.base import Json
 from sluice.api.job_status import MAX_COMMITS, Attempt, Commit, Outcome, Phase
-from sluice.conflicts.cures import OWN_TXN_APP_ID
-from sluice.controller.world import World
+from sluice.conflicts.advice_texts import OWN_TXN_APP_ID
+from sluice.controller.cache.cluster_cache import World
 from sluice.engines import Observation, RuntimeProfile, Stage
 from sluice.engines.disruption import Disruption
-from sluice.lifecycle.job import JobView
-from sluice.lifecycle.logs import LogsSay
-from sluice.lifecycle.neighbours import Neighbours
-from sluice.lifecycle.outcome import closed, must_ask_logs, phase_after
+from sluice.lifecycle.evidence.log_findings import LogsSay
+from sluice.lifecycle.evidence.outcome import closed, must_ask_logs, phase_after
+from sluice.lifecycle.job.job_view import JobView
+from sluice.lifecycle.job.visible_blockers import Neighbours
 from unit.controller.bodies import job_body
 from unit.lifecycle.endings import ATTEMPT, BEGUN, closed_by_logs, ended_with, stamped
 from unit.tables import lake

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sluice.api.job_status import AttemptException
-from sluice.lifecycle.source_changes import ends_the_stream, is_cured_by_a_restart, with_advice
+from sluice.lifecycle.streams.source_changes import ends_the_stream, is_cured_by_a_restart, with_advice
 
 SAID_BY_DELTA = Path(__file__).parents[2] / "integration" / "runner" / "changed_sources.tsv"
 NEVER_CURED = {

@@ -12,10 +12,10 @@ from sluice.api.job import Admission, DeltaWriteJobSpec, Stream
 from sluice.api.job_status import PauseReason, StreamPause
 from sluice.api.tables import StreamSource
 from sluice.engines import RuntimeProfile
-from sluice.lifecycle.job import JobView
-from sluice.lifecycle.pausing import wanted_by_itself
-from sluice.lifecycle.spec_hashes import SpecHashes
-from sluice.lifecycle.stopping import why_it_pauses
+from sluice.lifecycle.job.job_view import JobView
+from sluice.lifecycle.spec.spec_hashes import SpecHashes
+from sluice.lifecycle.streams.pauses import wanted_by_itself
+from sluice.lifecycle.streams.stop_requests import why_it_pauses
 from unit.controller.bodies import job_body
 from unit.lifecycle.streaming import NOW, PROFILES, attempt
 

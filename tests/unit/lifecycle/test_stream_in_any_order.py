@@ -13,14 +13,14 @@ from sluice.api.job_status import PauseReason, Phase, StreamPause
 from sluice.api.reasons import Reason
 from sluice.engines import Observation, Stage
 from sluice.engines.progress import stream_of
-from sluice.lifecycle.evidence import evidence_of
-from sluice.lifecycle.job import JobView
-from sluice.lifecycle.outcome import phase_after
-from sluice.lifecycle.retrying import BACKOFF, LONGEST_BACKOFF, Final
-from sluice.lifecycle.running import running
-from sluice.lifecycle.status import StatusChange, as_body, status_after
-from sluice.lifecycle.stream_outcome import closed_stream, last_progress
-from sluice.lifecycle.stream_retries import goes_on, row_after
+from sluice.lifecycle.attempt.running_status import running
+from sluice.lifecycle.evidence.attempt_evidence import evidence_of
+from sluice.lifecycle.evidence.outcome import phase_after
+from sluice.lifecycle.job.job_view import JobView
+from sluice.lifecycle.job.status import StatusChange, as_body, status_after
+from sluice.lifecycle.retries.retry_decision import BACKOFF, LONGEST_BACKOFF, Final
+from sluice.lifecycle.retries.stream_retries import goes_on, row_after
+from sluice.lifecycle.streams.stream_outcome import closed_stream, last_progress
 from unit.lifecycle.objects import LEASE, application
 from unit.lifecycle.streaming import NOW, attempt, said, stream, telling_pod
 

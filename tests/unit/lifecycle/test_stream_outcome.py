@@ -20,12 +20,12 @@ from sluice.api.job_status import (
 from sluice.api.reasons import Reason
 from sluice.engines import Observation, Stage
 from sluice.engines.disruption import Disruption
-from sluice.lifecycle.outcome import closed, must_ask_logs, phase_after
-from sluice.lifecycle.pausing import after_a_stop
-from sluice.lifecycle.retrying import Again, Final
-from sluice.lifecycle.stream_outcome import closed_stream, last_progress
-from sluice.lifecycle.stream_progress import put_together
-from sluice.lifecycle.stream_retries import goes_on
+from sluice.lifecycle.evidence.outcome import closed, must_ask_logs, phase_after
+from sluice.lifecycle.retries.retry_decision import Again, Final
+from sluice.lifecycle.retries.stream_retries import goes_on
+from sluice.lifecycle.streams.pauses import after_a_stop
+from sluice.lifecycle.streams.stream_outcome import closed_stream, last_progress
+from sluice.lifecycle.streams.stream_progress import put_together
 from unit.lifecycle.endings import ended_with
 from unit.lifecycle.streaming import NOW, attempt, progress, said, stream
 

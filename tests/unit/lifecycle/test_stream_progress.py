@@ -6,8 +6,8 @@ import pytest
 
 from sluice.api.job_status import LastCommit, ReplacedCheckpoint, StreamLag, StreamProgress
 from sluice.api.reasons import EventReason
-from sluice.lifecycle import telling
-from sluice.lifecycle.stream_progress import (
+from sluice.lifecycle.attempt import job_events
+from sluice.lifecycle.streams.stream_progress import (
     got_anywhere,
     in_words,
     of_attempt,
@@ -54,16 +54,16 @@ def test_that_its_checkpoint_was_replaced_is_told_once_and_stays_said() -> None:
     known = put_together(None, BATCH, 1, NOW)
     other = put_together(known, progress(queryId="other"), 2, LATER)
     assert other.replaced == ReplacedCheckpoint(query_id="9c2b", batch=17)
-    told = telling.checkpoint_replaced(known, other)
+    told = job_events.checkpoint_replaced(known, other)
     assert told is not None
     assert (told.reason, told.is_warning) == (EventReason.CHECKPOINT_REPLACED, True)
     assert "after batch 17 of the query 9c2b" in told.message
     later = put_together(other, progress(queryId="other", batch=0, batches=1), 2, LATER)
-    assert telling.checkpoint_replaced(other, later) is None
+    assert job_events.checkpoint_replaced(other, later) is None
     assert "its checkpoint was emptied or replaced after batch 17" in in_words(later)
     once_more = put_together(later, progress(queryId="third"), 3, LATER)
     assert once_more.replaced == ReplacedCheckpoint(query_id="other", batch=0)
-    assert telling.checkpoint_replaced(later, once_more) is not None
+    assert job_events.checkpoint_replaced(later, once_more) is not None
 
 
 def test_a_driver_that_said_nothing_of_its_query_at_first_is_believed_when_it_does() -> None:

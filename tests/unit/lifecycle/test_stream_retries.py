@@ -7,9 +7,9 @@ import pytest
 
 from sluice.api.job_status import Attempt, AttemptException, Outcome, Phase, StreamProgress
 from sluice.api.reasons import Reason
-from sluice.lifecycle.driver_ends import DELETED
-from sluice.lifecycle.job import JobView
-from sluice.lifecycle.retrying import (
+from sluice.lifecycle.evidence.driver_ends import DELETED
+from sluice.lifecycle.job.job_view import JobView
+from sluice.lifecycle.retries.retry_decision import (
     BACKOFF,
     LONGEST_BACKOFF,
     NEVER_RETRIED,
@@ -19,9 +19,9 @@ from sluice.lifecycle.retrying import (
     is_to_have_a_slot,
     why_it_cannot_run_again,
 )
-from sluice.lifecycle.source_changes import CURED_BY_A_RESTART
-from sluice.lifecycle.stream_progress import put_together
-from sluice.lifecycle.stream_retries import NEVER_AGAIN, goes_on, row_after
+from sluice.lifecycle.retries.stream_retries import NEVER_AGAIN, goes_on, row_after
+from sluice.lifecycle.streams.source_changes import CURED_BY_A_RESTART
+from sluice.lifecycle.streams.stream_progress import put_together
 from sluice.tables import Declarations
 from unit.lifecycle.streaming import NOW, ONCE, attempt, progress, stream
 

@@ -9,11 +9,11 @@ import pytest
 from sluice.api.base import Json
 from sluice.api.job_status import Outcome, Phase
 from sluice.api.reasons import Reason
-from sluice.lifecycle import attempt as way
-from sluice.lifecycle.evidence import evidence_of
-from sluice.lifecycle.job import JobView
-from sluice.lifecycle.status import as_body, status_after
-from sluice.lifecycle.withdrawal import Creates
+from sluice.lifecycle.attempt import next_step as way
+from sluice.lifecycle.attempt.withdrawal import Creates
+from sluice.lifecycle.evidence.attempt_evidence import evidence_of
+from sluice.lifecycle.job.job_view import JobView
+from sluice.lifecycle.job.status import as_body, status_after
 from sluice.predicates import Table
 from sluice.tables import TableFacts, key_of_path
 from unit.lifecycle.objects import LEASE, application

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from sluice.admission import Holder, Queue, Waiter
 from sluice.api.job import Yield
 from sluice.api.job_status import StreamPause, WaitsForPause
-from sluice.lifecycle.pausing import TURN, RunningStream, asked, to_ask
+from sluice.lifecycle.streams.pauses import TURN, RunningStream, asked, to_ask
 from unit.lifecycle.streaming import NOW
-from unit.lifecycle.test_pausing import AGE, ALTER, DELETE, INSERT, OPTIMIZE, merging, work
+from unit.lifecycle.test_pauses import AGE, ALTER, DELETE, INSERT, OPTIMIZE, merging, work
 
 TICK = timedelta(seconds=20)
 TICKS = 200

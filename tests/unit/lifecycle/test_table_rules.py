@@ -12,7 +12,7 @@ from sluice.api.policy import DeltaTablePolicySpec
 from sluice.api.reasons import Reason
 from sluice.footprint import JobFootprint, footprint_of
 from sluice.footprint.model import TableFootprint
-from sluice.lifecycle.table_rules import (
+from sluice.lifecycle.job.table_rules import (
     Patience,
     accepted,
     ages_after,

@@ -9,13 +9,13 @@ import pytest
 from sluice.api.job_status import Attempt, AttemptEnding, EndingReason, Outcome, Phase
 from sluice.engines import RuntimeProfile
 from sluice.footprint import NotUnderstoodError
-from sluice.lifecycle import withdrawal
-from sluice.lifecycle.job import JobView
-from sluice.lifecycle.status import StatusChange, as_body, status_after
+from sluice.lifecycle.attempt import withdrawal
+from sluice.lifecycle.job.job_view import JobView
+from sluice.lifecycle.job.status import StatusChange, as_body, status_after
 from unit.controller.bodies import job_body
 from unit.lifecycle.streaming import PROFILES, attempt, spec, stream
-from unit.lifecycle.test_evidence import INTENT, NOW
-from unit.lifecycle.test_pausing import paused
+from unit.lifecycle.test_attempt_evidence import INTENT, NOW
+from unit.lifecycle.test_pauses import paused
 
 QUEUED = datetime(2026, 11, 19, 8, tzinfo=UTC)
 

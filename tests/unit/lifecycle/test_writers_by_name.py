@@ -3,9 +3,9 @@
 from datetime import UTC, datetime
 
 from sluice.api.base import Json
-from sluice.controller.world import World
+from sluice.controller.cache.cluster_cache import World
 from sluice.engines import RuntimeProfile
-from sluice.lifecycle.writers import writers_of
+from sluice.lifecycle.evidence.table_writers import writers_of
 from sluice.tables import TableKey, key_of_name, key_of_path
 from sluice.tables.reported_names import Lead, ReportedNames
 from unit.controller.bodies import job_body

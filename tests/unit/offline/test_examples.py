@@ -12,7 +12,7 @@ from sluice.conflicts import Order, pair_of
 from sluice.footprint import JobFootprint
 from sluice.offline.files import read_files
 from sluice.offline.jobs import Job
-from sluice.offline.knowledge import Knowledge
+from sluice.offline.known_facts import Knowledge
 from sluice.offline.workspace import workspace_of
 from unit.cli.folders import sluice
 

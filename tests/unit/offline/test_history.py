@@ -8,7 +8,7 @@ import pytest
 
 from sluice.api.base import Json
 from sluice.offline.history import Fate, History, LogNotFoundError, read_log, replayed
-from sluice.offline.history.logged import bounds_of
+from sluice.offline.history.commit_reads import bounds_of
 from sluice.offline.history.writers import writer_of
 from unit.cli.folders import complaints, sluice
 

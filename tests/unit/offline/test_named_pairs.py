@@ -15,7 +15,7 @@ from sluice.api.policy import DeltaTablePolicySpec
 from sluice.conflicts import Order, pair_of
 from sluice.footprint import JobFootprint
 from sluice.offline.jobs import Job
-from sluice.offline.knowledge import Knowledge, knowledge_of
+from sluice.offline.known_facts import Knowledge, knowledge_of
 from sluice.tables import Policy
 
 PATHS = {

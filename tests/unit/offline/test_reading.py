@@ -9,7 +9,7 @@ from sluice.api.job import DeltaWriteJobSpec
 from sluice.offline.files import read_files
 from sluice.offline.given_facts import UnusableError, facts_of
 from sluice.offline.jobs import Job
-from sluice.offline.knowledge import _table_and_location
+from sluice.offline.known_facts import _table_and_location
 from unit.cli.folders import FACTS, PINNED_DELETE, complaints, job, sluice
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.offline.jobs import Job
-from sluice.offline.rewriting import rewrites_of
+from sluice.offline.statement_rewrites import rewrites_of
 from sluice.predicates import Table
 from sluice.tables import Names, TableFacts, key_of_path
 

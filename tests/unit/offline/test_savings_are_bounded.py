@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sluice.conflicts import trying
-from sluice.offline import savings
+from sluice.conflicts import advice_search
+from sluice.offline import improvements
 from sluice.offline.plan import planned
 from sluice.offline.workspace import opened
 from unit.cli.folders import FACTS, ORDERS, job, sluice, write
@@ -17,7 +17,7 @@ JOBS = 6
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Changed lines keep each MERGE from the pinned deletes, and nothing from those of the whole table."""
-    monkeypatch.setattr(trying, "_known", {})
+    monkeypatch.setattr(advice_search, "_known", {})
     source = "SELECT * FROM delta.`s3://lake/raw` WHERE date = DATE '2026-11-1"
     made = {}
     for n in range(JOBS):
@@ -38,8 +38,8 @@ def test_all_is_tried_where_it_is_not_too_much(folder: Path) -> None:
 
 @pytest.mark.parametrize("limit", ["FOR_CHANGES", "FOR_WORDS"])
 def test_what_is_not_tried_is_counted(folder: Path, limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(savings, limit, 0)
-    monkeypatch.setattr(trying, "_MOST_KNOWN", 0)
+    monkeypatch.setattr(improvements, limit, 0)
+    monkeypatch.setattr(advice_search, "_MOST_KNOWN", 0)
     found = planned(opened([folder]))
     assert 0 < found.untried <= len(found.edges)
     told = " ".join(sluice("plan", folder).stdout.split())
@@ -48,7 +48,7 @@ def test_what_is_not_tried_is_counted(folder: Path, limit: str, monkeypatch: pyt
 
 
 def test_what_one_way_frees_is_not_called_untried(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(savings, "FOR_WORDS", 0)
+    monkeypatch.setattr(improvements, "FOR_WORDS", 0)
     found = planned(opened([folder]))
     assert any(one.change is not None for one in found.savings)
     assert 0 < found.untried < len(found.edges)

@@ -7,8 +7,8 @@ import pytest
 
 from sluice.api.conditions import ConditionStatus
 from sluice.api.operator_status import OperatorCondition, OperatorConditionType
-from sluice.online.condition_checks import condition_findings, last_findings
-from sluice.online.connection import Installation
+from sluice.online.access.connection import Installation
+from sluice.online.doctor.condition_checks import condition_findings, last_findings
 
 AT = Installation("ops", "lake")
 _COMMAND = re.compile(r"\b(kubectl|sluice|helm) [a-z-]+")

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from sluice.online.errors import CalledWronglyError
-from sluice.online.job_files import Work, works_in
+from sluice.online.access.errors import CalledWronglyError
+from sluice.online.jobs.job_files import Work, works_in
 
 JOB = "apiVersion: sluice.dev/v1alpha1\nkind: DeltaWriteJob\n"
 

@@ -1,8 +1,8 @@
 """What `sluice doctor` says of a profile's log stores."""
 
 from sluice.engines import RuntimeProfile
-from sluice.online.findings import Level
-from sluice.online.runtime_checks import log_stores
+from sluice.online.doctor.findings import Level
+from sluice.online.doctor.runtime_checks import log_stores
 
 LINK = {"spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore"}
 DYNAMO = {

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sluice.online.operator_pods import may_act
+from sluice.online.installation.operator_pods import may_act
 
 _RUNS: dict[str, Any] = {"state": {"running": {}}}
 _WAITS: dict[str, Any] = {"state": {"waiting": {"reason": "ContainerCreating"}}}

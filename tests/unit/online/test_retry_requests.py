@@ -7,10 +7,10 @@ import pytest
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.kube.resources import Resource
-from sluice.online.course import Course, Ending
-from sluice.online.job_changes import Result, Told
-from sluice.online.job_names import JobName
-from sluice.online.retry_requests import ask_for_another, course_of
+from sluice.online.access.job_names import JobName
+from sluice.online.jobs.job_changes import Result, Told
+from sluice.online.jobs.job_progress import Course, Ending
+from sluice.online.jobs.retry_requests import ask_for_another, course_of
 
 JOB = JobName("etl", "nightly")
 COMMIT = {"table": "file:/a", "version": 3, "operation": "WRITE", "statement": 1}

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from sluice.online.connection import Installation
-from sluice.online.findings import Finding, Level
-from sluice.online.spark_operator import unserved
+from sluice.online.access.connection import Installation
+from sluice.online.doctor.findings import Finding, Level
+from sluice.online.doctor.spark_operator import unserved
 from unit.kube.served import served, told
 
 

@@ -12,10 +12,10 @@ import pytest
 from sluice.api.base import Json
 from sluice.api.reasons import PolicyReason
 from sluice.cli import outputs, status_text
+from sluice.online.access.connection import Installation
 from sluice.online.answers import status_json
-from sluice.online.connection import Installation
-from sluice.online.findings import Finding, Level
-from sluice.online.stalled_policies import (
+from sluice.online.doctor.findings import Finding, Level
+from sluice.online.doctor.stalled_policies import (
     CURES,
     MOST_FOUND,
     SeenPolicies,
@@ -23,7 +23,7 @@ from sluice.online.stalled_policies import (
     policy_findings,
     seen_policies,
 )
-from sluice.online.status import told as installation_told
+from sluice.online.installation.status import told as installation_told
 from unit.kube.served import served, told
 from unit.online.test_status import AT, NOW
 

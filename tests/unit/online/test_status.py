@@ -15,15 +15,15 @@ from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.operator_status import OperatorConditionType
 from sluice.cli import doctor_text, outputs, status_text
-from sluice.controller.conditions import Conditions
-from sluice.installations.unexplained import in_words
+from sluice.controller.process.operator_conditions import Conditions
+from sluice.installations.unexplained_leases import in_words
 from sluice.leases import Lease
+from sluice.online.access.connection import Installation
+from sluice.online.access.job_objects import key_of
+from sluice.online.access.leader import SILENT_AFTER
 from sluice.online.answers import doctor_json, status_json
-from sluice.online.connection import Installation
-from sluice.online.findings import Examination, fail
-from sluice.online.job_objects import key_of
-from sluice.online.leader import SILENT_AFTER
-from sluice.online.status import told
+from sluice.online.doctor.findings import Examination, fail
+from sluice.online.installation.status import told
 from unit.online.job_bodies import STREAM, pause, stream
 
 NOW = datetime(2026, 11, 19, 10, tzinfo=UTC)

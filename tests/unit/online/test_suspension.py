@@ -10,9 +10,9 @@ from sluice.api.base import Json
 from sluice.api.job_status import Phase
 from sluice.kube.client import ApiError, ConflictError
 from sluice.kube.resources import Resource
-from sluice.online import suspension
-from sluice.online.job_changes import TRIES, Result, Told, changed
-from sluice.online.job_names import JobName
+from sluice.online.access.job_names import JobName
+from sluice.online.jobs import suspension
+from sluice.online.jobs.job_changes import TRIES, Result, Told, changed
 
 JOB = JobName("etl", "nightly")
 HELD = {"spec": {"admission": {"suspend": True}}}

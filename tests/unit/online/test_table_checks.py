@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from sluice.online.connection import Installation
-from sluice.online.findings import Finding, Level
-from sluice.online.table_checks import table_findings
+from sluice.online.access.connection import Installation
+from sluice.online.doctor.findings import Finding, Level
+from sluice.online.doctor.table_checks import table_findings
 from sluice.tables import key_of_name
 from sluice.tables.open_tables import OpenTables
 from unit.kube.served import served, told

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sluice.tables import unread
-from sluice.tables.look import Commit, History, Look, TableState
+from sluice.tables.table_observation import Commit, History, Look, TableState
 from unit.controller.bodies import PARTITIONED
 
 AT = datetime(2026, 11, 19, 10, tzinfo=UTC)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from sluice.policies.alteration import Alteration, ClusterBy
-from sluice.tables.look import TableState
+from sluice.tables.table_observation import TableState
 
 _ADDS = {
     ("delta.appendOnly", "true"): {"appendOnly"},

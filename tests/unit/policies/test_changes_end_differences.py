@@ -13,7 +13,7 @@ from sluice.api.policy import DeltaTablePolicySpec, PolicyTable
 from sluice.delta.features import WANTED
 from sluice.policies.alteration import Alteration, ClusterBy, SetProperties
 from sluice.policies.difference import Plan, plan_of
-from sluice.tables.look import TableState
+from sluice.tables.table_observation import TableState
 from unit.policies.model_table import RefusedError, applied
 from unit.policies.specs import spec_of
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from sluice.policies.difference import Plan, plan_of
-from sluice.tables.look import TableState
+from sluice.tables.table_observation import TableState
 from unit.policies.specs import spec_of
 
 TABLE = TableState(

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sluice.policies.difference import Difference, Plan, plan_of
-from sluice.tables.look import TableState
+from sluice.tables.table_observation import TableState
 from unit.policies.specs import spec_of
 
 ON_FEATURES = frozenset({"appendOnly", "invariants"})

@@ -12,10 +12,19 @@ from sluice.api.job_status import Phase
 from sluice.api.policy_enforced import Enforced
 from sluice.policies.alteration import Alteration, SetProperties
 from sluice.policies.difference import plan_of
-from sluice.policies.remedies import MOST_FAILURES, ROUNDS, Known, Make, OwnJob, TakeBack, decide, why_not_yet
+from sluice.policies.remediation import (
+    MOST_FAILURES,
+    ROUNDS,
+    Known,
+    Make,
+    OwnJob,
+    TakeBack,
+    decide,
+    why_not_yet,
+)
 from sluice.predicates import Table
 from sluice.tables import TableFacts
-from sluice.tables.look import Look, TableState
+from sluice.tables.table_observation import Look, TableState
 from unit.policies.model_table import applied
 from unit.policies.specs import spec_of
 

@@ -9,7 +9,7 @@ from sluice.api.base import Json
 from sluice.api.policy import DeltaTablePolicySpec, PolicyAdmission
 from sluice.api.policy_status import DeltaTablePolicyStatus
 from sluice.api.reasons import PolicyReason
-from sluice.policies.standing import LeftOut, PolicyState, Seen, state_of
+from sluice.policies.conditions import LeftOut, PolicyState, Seen, state_of
 from sluice.policies.status import patch_of
 from unit.controller.bodies import policy_body
 from unit.policies.looks import look

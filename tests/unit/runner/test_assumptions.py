@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from sluice.footprint.sql import meaning
+from sluice.footprint.sql import setting_effects
 from sluice_runner import assumptions
 from sluice_runner.assumptions import Assumed, NotAsJudgedError, refuse_other_settings
 
@@ -23,7 +23,7 @@ def refusal(configured: Mapping[str, str], assumed: Mapping[str, str] = CONF) ->
 
 
 def test_the_runner_compares_every_setting_that_the_operator_judges_by() -> None:
-    assert assumptions.OF_SQL == meaning.OF_SQL
+    assert assumptions.OF_SQL == setting_effects.OF_SQL
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sluice.api.policy import DeltaTablePolicySpec
-from sluice.controller.declarations import declarations
+from sluice.controller.cache.policy_declarations import declarations
 from sluice.offline.workspace import opened
 from sluice.tables import LogStore, Policy, declarations_of, key_of_name, key_of_path
 

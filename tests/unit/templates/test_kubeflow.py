@@ -8,7 +8,7 @@ import pytest
 
 from sluice.api.job import Application
 from sluice.templates import problems_in
-from sluice.templates.own import DEEPEST, LARGEST
+from sluice.templates.shared_rules import DEEPEST, LARGEST
 
 PLAIN: dict[str, Any] = {
     "type": "Scala",

@@ -8,8 +8,8 @@ from kubernetes import client as kubernetes
 
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.templates import JobPermission, Permissions, asks_of
-from sluice.templates.asks import MOST, Ask, Kind
 from sluice.templates.permissions import RESTRICTED_VOLUMES
+from sluice.templates.requested_permissions import MOST, Ask, Kind
 
 SQL = {"sql": "INSERT INTO sales VALUES (1)"}
 HOST = {"name": "node", "hostPath": {"path": "/"}}

@@ -13,8 +13,8 @@ from sqlglot import exp
 
 from sluice.footprint.queries.calls import calls_in, cast_column, key_of, type_of
 from sluice.footprint.sql.nodes import SCALARS, has_only
-from sluice.footprint.sql.reading import Reading
-from sluice.footprint.sql.survey import Survey
+from sluice.footprint.sql.statement_context import Reading
+from sluice.footprint.sql.tree_summary import Survey
 from sluice.predicates import (
     ALWAYS,
     Anything,

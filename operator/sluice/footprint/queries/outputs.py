@@ -8,7 +8,7 @@ from sqlglot import exp
 from sluice.footprint.sql.functions import is_generator, name_of
 from sluice.footprint.sql.known import Version
 from sluice.footprint.sql.nodes import PROJECTIONS, SCALARS, has_only, values_in
-from sluice.footprint.sql.selected import users_function
+from sluice.footprint.sql.selected_tables import users_function
 
 
 @dataclass(frozen=True)

@@ -11,16 +11,16 @@ from sqlglot import exp
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.regions import EVERYTHING, NOTHING, united
 from sluice.footprint.sql.advice import perhaps_a_view
-from sluice.footprint.sql.naming import key_of_parts
 from sluice.footprint.sql.nodes import RELATIONS, has_only
-from sluice.footprint.sql.reading import Reading
-from sluice.footprint.sql.selected import (
+from sluice.footprint.sql.selected_tables import (
     is_in_hint,
     is_table_function,
     names_files,
     users_function,
     view_named,
 )
+from sluice.footprint.sql.statement_context import Reading
+from sluice.footprint.sql.table_names import key_of_parts
 from sluice.predicates import Region, conjunction, from_conjuncts
 from sluice.predicates.limits import MAX_VIEWS_SEEN
 from sluice.predicates.syntax import conjuncts

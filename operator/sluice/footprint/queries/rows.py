@@ -25,8 +25,8 @@ from sluice.footprint.queries.cells import (
 from sluice.footprint.queries.outputs import Expansion, Output, Unknown, is_one_value, outputs_of
 from sluice.footprint.sql.known import Version
 from sluice.footprint.sql.nodes import RELATIONS, SCALARS, has_only
-from sluice.footprint.sql.reading import Reading
-from sluice.footprint.sql.selected import view_named
+from sluice.footprint.sql.selected_tables import view_named
+from sluice.footprint.sql.statement_context import Reading
 from sluice.predicates import ColumnType, Kind
 from sluice.predicates.limits import MAX_LEVELS, MAX_ROWS
 from sluice.predicates.syntax import conjuncts

@@ -7,10 +7,10 @@ from itertools import islice
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
+from sluice.footprint.sql.adjacent_words import astray
 from sluice.footprint.sql.keywords import outside_parentheses, words
-from sluice.footprint.sql.neighbours import astray
-from sluice.footprint.sql.parts import CHECKED, missing_in
-from sluice.footprint.sql.survey import Survey
+from sluice.footprint.sql.required_parts import CHECKED, missing_in
+from sluice.footprint.sql.tree_summary import Survey
 
 _CLAUSES: dict[type[exp.Expr], frozenset[str]] = {
     exp.Delete: frozenset({"with_", "this", "where"}),

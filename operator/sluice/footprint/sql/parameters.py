@@ -15,7 +15,7 @@ from sluice.api.job import DeltaWriteJobSpec
 from sluice.api.parameters import Parameter
 from sluice.footprint.errors import NotUnderstoodError, at
 from sluice.footprint.sql.keywords import word
-from sluice.footprint.sql.statement import Statement, split
+from sluice.footprint.sql.statement_splitter import Statement, split
 from sluice.footprint.sql.typed_literals import bare, typed
 from sluice.predicates import PredicateError, refuse_templates
 from sluice.predicates.limits import MAX_FILLED_TEXT, MAX_USES

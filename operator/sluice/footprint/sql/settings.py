@@ -8,8 +8,8 @@ from functools import cached_property
 
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.sql.known import Version
-from sluice.footprint.sql.kubernetes import why_not_on_kubernetes
-from sluice.footprint.sql.meaning import Meaning, is_static, meaning_of, right_spelling
+from sluice.footprint.sql.kubernetes_settings import why_not_on_kubernetes
+from sluice.footprint.sql.setting_effects import Meaning, is_static, meaning_of, right_spelling
 from sluice.predicates import Session
 from sluice.predicates.limits import MAX_SETTINGS
 

@@ -8,8 +8,8 @@ from sluice.api.job import Operation
 from sluice.footprint.model import EVERYTHING, NOTHING, Metadata, Protocol, TableFootprint
 from sluice.footprint.regions import because
 from sluice.footprint.sql.keywords import QUOTED, properties, words
-from sluice.footprint.sql.reading import Reading
-from sluice.footprint.sql.shape import (
+from sluice.footprint.sql.statement_context import Reading
+from sluice.footprint.sql.word_patterns import (
     DEFAULT,
     GROUP,
     NAME,

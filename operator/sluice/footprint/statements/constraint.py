@@ -4,7 +4,7 @@ that name a column. For SQL's REPLACE WHERE that is the condition after Spark's 
 
 from sqlglot import exp
 
-from sluice.footprint.sql.reading import Reading, partitions
+from sluice.footprint.sql.statement_context import Reading, partitions
 from sluice.predicates import Kind, Predicate, Region, compiled, conjunction
 from sluice.predicates.syntax import condition_in, conjuncts
 

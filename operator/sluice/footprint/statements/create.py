@@ -12,9 +12,10 @@ from sluice.footprint.model import EVERYTHING, NOTHING, Metadata, Protocol, Tabl
 from sluice.footprint.queries.rows import surely_some
 from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources
 from sluice.footprint.sql.keywords import QUOTED, closed, outside_parentheses, properties, words
-from sluice.footprint.sql.naming import folder_at, in_sparks_catalog, key_of_parts, table_at
-from sluice.footprint.sql.reading import Reading
-from sluice.footprint.sql.shape import (
+from sluice.footprint.sql.statement_context import Reading
+from sluice.footprint.sql.statement_splitter import query_of
+from sluice.footprint.sql.table_names import folder_at, in_sparks_catalog, key_of_parts, table_at
+from sluice.footprint.sql.word_patterns import (
     DEFAULT,
     GROUP,
     NAME,
@@ -25,7 +26,6 @@ from sluice.footprint.sql.shape import (
     WORD,
     fits,
 )
-from sluice.footprint.sql.statement import query_of
 from sluice.footprint.statements.insert import CLUSTERING
 from sluice.footprint.statements.maintenance import hours_set_by
 from sluice.tables import TableKey

@@ -11,15 +11,15 @@ from sluice.footprint.queries.cells import Cell, Constant, says
 from sluice.footprint.queries.reads import reads_of
 from sluice.footprint.regions import united, without
 from sluice.footprint.sql.nodes import UNDERSTOOD, has_only, stranger
-from sluice.footprint.sql.reading import Reading, partitions, there
-from sluice.footprint.sql.selected import users_function
-from sluice.footprint.statements.by_row import against_rows
+from sluice.footprint.sql.selected_tables import users_function
+from sluice.footprint.sql.statement_context import Reading, partitions, there
 from sluice.footprint.statements.insert import (
     evolution,
     how_to_be_understood,
     refuse_unknown,
     speaks_of_partitions,
 )
+from sluice.footprint.statements.row_level_statements import against_rows
 from sluice.predicates import (
     Predicate,
     PredicateError,

@@ -7,10 +7,10 @@ from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.model import Metadata, TableFootprint
 from sluice.footprint.sources import NO_SOURCES, Sources
 from sluice.footprint.sql.keywords import words
-from sluice.footprint.sql.naming import Named, folder_at, table_at
-from sluice.footprint.sql.reading import Reading, Surroundings, place
-from sluice.footprint.sql.shape import fits
-from sluice.footprint.sql.statement import Statement
+from sluice.footprint.sql.statement_context import Reading, Surroundings, place
+from sluice.footprint.sql.statement_splitter import Statement
+from sluice.footprint.sql.table_names import Named, folder_at, table_at
+from sluice.footprint.sql.word_patterns import fits
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from dataclasses import replace
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.sources import Sources
 from sluice.footprint.sql.keywords import word
-from sluice.footprint.sql.reading import Surroundings, place
-from sluice.footprint.sql.statement import Statement
+from sluice.footprint.sql.statement_context import Surroundings, place
+from sluice.footprint.sql.statement_splitter import Statement
 from sluice.footprint.statements.effect import Effect, Reader
 
 _HOW = frozenset({"EXTENDED", "CODEGEN", "COST", "FORMATTED"})

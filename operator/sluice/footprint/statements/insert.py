@@ -14,7 +14,7 @@ from sluice.footprint.sources import ANY_SOURCES
 from sluice.footprint.sql.advice import how_to_promise
 from sluice.footprint.sql.keywords import outside_parentheses, words
 from sluice.footprint.sql.nodes import UNDERSTOOD, has_only
-from sluice.footprint.sql.reading import Reading, partitions, there
+from sluice.footprint.sql.statement_context import Reading, partitions, there
 from sluice.footprint.statements.constraint import where_rows_may_land
 from sluice.predicates import (
     Anything,

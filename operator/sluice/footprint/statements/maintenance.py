@@ -9,8 +9,8 @@ from sluice.api.job import Operation
 from sluice.delta.properties import FILE_RETENTION, PROPERTIES
 from sluice.footprint.model import EVERYTHING, NOTHING, Metadata, Protocol, TableFootprint
 from sluice.footprint.sql.keywords import outside_parentheses, words
-from sluice.footprint.sql.reading import Reading, there
-from sluice.footprint.sql.shape import GROUP, NAME, NAMES, NUMBER
+from sluice.footprint.sql.statement_context import Reading, there
+from sluice.footprint.sql.word_patterns import GROUP, NAME, NAMES, NUMBER
 from sluice.footprint.statements.insert import refuse_unknown
 from sluice.predicates import Region
 

@@ -14,10 +14,10 @@ from sluice.footprint.queries.rows import ANY_ROW, Row, rows_of, said_of
 from sluice.footprint.regions import EVERYTHING, because, united
 from sluice.footprint.sql.advice import APART_FROM_BY_SOURCE, BY_SOURCE, how_to_name_partitions
 from sluice.footprint.sql.nodes import UNDERSTOOD, has_only
-from sluice.footprint.sql.reading import Reading, partitions, there
-from sluice.footprint.statements.by_row import against_rows, filters_target
+from sluice.footprint.sql.statement_context import Reading, partitions, there
 from sluice.footprint.statements.delete_update import assignments, columns_named, moved, names_of
 from sluice.footprint.statements.insert import adds_identity, evolution, how_to_be_understood
+from sluice.footprint.statements.row_level_statements import against_rows, filters_target
 from sluice.predicates import (
     ALWAYS,
     Predicate,

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.sql.keywords import starts_with, word
-from sluice.footprint.sql.reading import place
-from sluice.footprint.sql.statement import Statement
-from sluice.footprint.statements.never_run import refuse_what_never_runs
+from sluice.footprint.sql.statement_context import place
+from sluice.footprint.sql.statement_splitter import Statement
+from sluice.footprint.statements.refused_statements import refuse_what_never_runs
 from sluice.footprint.statements.script import parts_of
-from sluice.footprint.statements.unknown import meant, written_otherwise
+from sluice.footprint.statements.unknown_statements import meant, written_otherwise
 
 _FIELD = "spec.stream.sql"
 _OWN_JOB = "let a job of its own do it: a stream with stream.yield pauses for it"

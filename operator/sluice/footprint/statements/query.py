@@ -2,9 +2,9 @@
 
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.sql.keywords import words
-from sluice.footprint.sql.reading import Surroundings, place
-from sluice.footprint.sql.shape import NAME, PROPERTIES_SET, STRING, fits
-from sluice.footprint.sql.statement import Statement, query_of
+from sluice.footprint.sql.statement_context import Surroundings, place
+from sluice.footprint.sql.statement_splitter import Statement, query_of
+from sluice.footprint.sql.word_patterns import NAME, PROPERTIES_SET, STRING, fits
 from sluice.footprint.statements.effect import Effect, Reader
 
 _IN = rf"(?: (?:IN|FROM) {NAME})"

@@ -6,9 +6,9 @@ from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.model import TableFootprint
 from sluice.footprint.sources import NO_SOURCES, Sources, together
 from sluice.footprint.sql.keywords import starts_with, word
-from sluice.footprint.sql.reading import Surroundings, place
-from sluice.footprint.sql.statement import Statement
-from sluice.footprint.sql.unfolded import unfolded
+from sluice.footprint.sql.leading_clauses import unfolded
+from sluice.footprint.sql.statement_context import Surroundings, place
+from sluice.footprint.sql.statement_splitter import Statement
 from sluice.footprint.statements import (
     alter,
     create,
@@ -24,8 +24,8 @@ from sluice.footprint.statements import (
     views,
 )
 from sluice.footprint.statements.effect import Effect, Reader, on_session, on_table, refused
-from sluice.footprint.statements.never_run import refuse_what_never_runs
-from sluice.footprint.statements.unknown import unknown
+from sluice.footprint.statements.refused_statements import refuse_what_never_runs
+from sluice.footprint.statements.unknown_statements import unknown
 from sluice.predicates.limits import MAX_TABLES, MAX_TOKENS
 
 _PROCEDURE = refused(

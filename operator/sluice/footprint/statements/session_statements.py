@@ -7,10 +7,10 @@ from sqlglot.tokenizer_core import Token
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.sql.functions import may_be_builtin
 from sluice.footprint.sql.keywords import outside_parentheses, words
-from sluice.footprint.sql.reading import Surroundings, place
 from sluice.footprint.sql.settings import key_in_sql
-from sluice.footprint.sql.shape import NAME, STRING, WORD, fits
-from sluice.footprint.sql.statement import Statement
+from sluice.footprint.sql.statement_context import Surroundings, place
+from sluice.footprint.sql.statement_splitter import Statement
+from sluice.footprint.sql.word_patterns import NAME, STRING, WORD, fits
 
 _FILE = rf"(?:JAR|FILE|ARCHIVE) {STRING}"
 _TIME_ZONE = "spark.sql.session.timeZone"

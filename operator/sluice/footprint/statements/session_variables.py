@@ -10,8 +10,8 @@ from sqlglot.tokenizer_core import Token, TokenType
 from sluice.api.parameters import Parameter
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.sql.keywords import outside_parentheses, words
-from sluice.footprint.sql.reading import Surroundings, place
-from sluice.footprint.sql.statement import Statement
+from sluice.footprint.sql.statement_context import Surroundings, place
+from sluice.footprint.sql.statement_splitter import Statement
 
 _BEFORE_A_NAME = frozenset({"DECLARE", "OR", "REPLACE", "SET", "VAR", "VARIABLE"})
 _BEFORE_A_VALUE = frozenset({"DEFAULT", "="})

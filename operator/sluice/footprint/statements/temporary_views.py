@@ -8,11 +8,11 @@ from sqlglot.tokenizer_core import Token, TokenType
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.sources import Sources
 from sluice.footprint.sql.keywords import closed, outside_parentheses, words
-from sluice.footprint.sql.naming import table_at
-from sluice.footprint.sql.reading import Surroundings, place
-from sluice.footprint.sql.shape import NAME, PROPERTIES_SET, STRING, WORD, fits
-from sluice.footprint.sql.statement import Statement, query_of
-from sluice.footprint.sql.survey import Survey
+from sluice.footprint.sql.statement_context import Surroundings, place
+from sluice.footprint.sql.statement_splitter import Statement, query_of
+from sluice.footprint.sql.table_names import table_at
+from sluice.footprint.sql.tree_summary import Survey
+from sluice.footprint.sql.word_patterns import NAME, PROPERTIES_SET, STRING, WORD, fits
 from sluice.footprint.statements.effect import Effect
 from sluice.predicates.limits import MAX_VIEWS
 from sluice.predicates.syntax import tokens_of

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.sql.keywords import outside_parentheses, words
-from sluice.footprint.sql.naming import Named, table_at
-from sluice.footprint.sql.reading import Surroundings, place
-from sluice.footprint.sql.shape import NAME, PROPERTIES_NAMED, PROPERTIES_SET, STRING, fits
-from sluice.footprint.sql.statement import Statement, query_of
+from sluice.footprint.sql.statement_context import Surroundings, place
+from sluice.footprint.sql.statement_splitter import Statement, query_of
+from sluice.footprint.sql.table_names import Named, table_at
+from sluice.footprint.sql.word_patterns import NAME, PROPERTIES_NAMED, PROPERTIES_SET, STRING, fits
 
 _COLUMN = rf"{NAME}(?: COMMENT {STRING})?"
 _BEFORE_THE_QUERY = (

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from sluice.api.base import Json
-from sluice.offline.history.logged import Bounds, bounds_of
+from sluice.offline.history.commit_reads import Bounds, bounds_of
 from sluice.offline.history.writers import writer_of
 
 Partition = tuple[str | None, ...]

@@ -10,7 +10,7 @@ from sluice.api.job import DeclaredFootprint, Operation
 from sluice.api.tables import TableRef
 from sluice.footprint import JobFootprint
 from sluice.footprint.declared_footprint import declared_footprint
-from sluice.footprint.sql.reading import Surroundings
+from sluice.footprint.sql.statement_context import Surroundings
 from sluice.predicates import Table
 from sluice.tables import Dialect, LogStore, Names, TableFacts, TableKey, key_of_name, key_of_path
 

@@ -18,7 +18,7 @@ from sluice.footprint import JobFootprint, NotUnderstoodError
 from sluice.offline.assumptions import in_one
 from sluice.offline.files import STANDARD_INPUT, read_files
 from sluice.offline.jobs import Job, manifests_of
-from sluice.offline.knowledge import Knowledge
+from sluice.offline.known_facts import Knowledge
 from sluice.offline.simulation.touches import (
     NOTHING,
     Partition,

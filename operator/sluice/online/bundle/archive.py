@@ -9,7 +9,7 @@ from typing import Any
 
 from sluice.api.base import Json
 from sluice.api.json_text import as_json
-from sluice.online.bundle.masking import RULES, STILL_IN_IT, Masking
+from sluice.online.bundle.object_masking import RULES, STILL_IN_IT, Masking
 
 MOST_BYTES = 50_000_000
 MOST_BYTES_OF_OBJECT = 8_000_000

@@ -11,12 +11,12 @@ from sluice.engines import DRIVER_CONTAINER, ENGINES
 from sluice.engines.attempt import EXECUTOR_ROLE, LABEL_ROLE, LABEL_SPARK
 from sluice.kube.client import ApiError, KindMissingError, NotFoundError
 from sluice.kube.resources import CONFIG_MAPS, EVENTS, JOBS, PODS, POLICIES, Resource
-from sluice.online.bundle.collecting import Collecting
+from sluice.online.access.job_names import JobName
+from sluice.online.access.job_objects import attempts_of, object_in, objects_in, status_in
+from sluice.online.bundle.collection import Collecting
 from sluice.online.bundle.logs import end_of_log
-from sluice.online.job_names import JobName
-from sluice.online.job_objects import attempts_of, object_in, objects_in, status_in
-from sluice.online.queue_listing import FORBIDDEN, every, queues
-from sluice.online.queues import Policies
+from sluice.online.queue.queue_listing import FORBIDDEN, every, queues
+from sluice.online.queue.table_queues import Policies
 from sluice.tables import TableKey, keys_of
 
 _MOST_EXECUTORS = 20

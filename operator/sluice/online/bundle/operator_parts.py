@@ -10,7 +10,7 @@ import yaml
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.operator_status import read
-from sluice.controller.config import ConfigError, OperatorConfig, understood
+from sluice.controller.process.configuration import ConfigError, OperatorConfig, understood
 from sluice.engines import ENGINES
 from sluice.installations.claims import Claim
 from sluice.installations.register import Register
@@ -18,15 +18,16 @@ from sluice.kube.client import ApiError
 from sluice.kube.definitions import look_at_definitions
 from sluice.kube.resources import CONFIG_MAPS, DEPLOYMENTS, LEASES, PODS
 from sluice.kube.version import version_of
-from sluice.online import answers, doctor
-from sluice.online.bundle.collecting import Collecting
+from sluice.online import answers
+from sluice.online.access.connection import Installation
+from sluice.online.access.errors import OnlineError
+from sluice.online.access.job_names import JobName
+from sluice.online.access.job_objects import object_in, objects_in, status_in
+from sluice.online.bundle.collection import Collecting
 from sluice.online.bundle.job_parts import OfJob
 from sluice.online.bundle.logs import end_of_log, lines_about
-from sluice.online.connection import Installation
-from sluice.online.errors import OnlineError
-from sluice.online.job_names import JobName
-from sluice.online.job_objects import object_in, objects_in, status_in
-from sluice.online.listed import listed
+from sluice.online.doctor import examination
+from sluice.online.leases.lease_listing import listed
 
 _OPERATOR_PODS = f"{names.LABEL_CHART},app.kubernetes.io/component=operator"
 
@@ -111,7 +112,7 @@ async def _collect_configuration(collecting: Collecting, at: Installation) -> In
     known = at
     async with collecting.part("the operator's configuration"):
         for one in await collecting.some(CONFIG_MAPS, at.namespace, names.LABEL_CHART):
-            text = object_in(one.get("data")).get(doctor.CONFIG_KEY)
+            text = object_in(one.get("data")).get(examination.CONFIG_KEY)
             where = f"{at.namespace}/{one['metadata']['name']}"
             config = None if text is None else _configuration(text, where)
             if config is not None and config.deployment == at.deployment:
@@ -172,9 +173,9 @@ def _is_of(lease: Json, found: OfJob) -> bool:
 
 async def _collect_doctor(collecting: Collecting, at: Installation) -> None:
     async with collecting.part("what `sluice doctor` finds"):
-        examination = await doctor.examined(at, doctor.Asked(deployment=at.deployment))
+        found = await examination.examined(at, examination.Asked(deployment=at.deployment))
         collecting.bundle.add(
-            "operator/doctor.json", "what `sluice doctor` finds", answers.doctor_json(examination)
+            "operator/doctor.json", "what `sluice doctor` finds", answers.doctor_json(found)
         )
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from sluice.online.bundle import archive
 from sluice.online.bundle.archive import Bundle
-from sluice.online.bundle.masking import Masking
+from sluice.online.bundle.object_masking import Masking
 
 
 def bundle() -> Bundle:

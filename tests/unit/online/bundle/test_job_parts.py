@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 
 from sluice.api.base import Json
 from sluice.kube.resources import POLICIES, Resource
+from sluice.online.access.job_names import JobName
 from sluice.online.bundle.archive import Bundle
-from sluice.online.bundle.collecting import MOST_OBJECTS, Collecting
+from sluice.online.bundle.collection import MOST_OBJECTS, Collecting
 from sluice.online.bundle.job_parts import OfJob, collect_policies
-from sluice.online.bundle.masking import Masking
-from sluice.online.job_names import JobName
+from sluice.online.bundle.object_masking import Masking
 
 PAGE = 150
 

@@ -1,0 +1,1 @@
+"""The cluster's objects as last seen, and the indexes over them."""

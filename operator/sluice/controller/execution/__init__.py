@@ -1,0 +1,1 @@
+"""Carries attempts from their grant to their cleanup, and does what people ask for by hand."""

@@ -1,0 +1,1 @@
+"""Decides whether this process may act: the election, its epoch, the installation's claim, the prerequisites."""

@@ -1,0 +1,1 @@
+"""What policies have done: watches, table observations, remediation, maintenance, statuses."""

@@ -1,0 +1,1 @@
+"""What any operator process needs: configuration, logs, clocks, threads, health, HTTP, metrics."""

@@ -1,0 +1,1 @@
+"""Publishes what was decided: statuses, Events, conditions."""

@@ -1,0 +1,1 @@
+"""The loop that decides: admission, grants, holders, waiters, pauses of streams."""

@@ -1,0 +1,1 @@
+"""What shows that a driver lives or ended, how an attempt ended, and what may be deleted."""

@@ -1,0 +1,1 @@
+"""Whether and when a failed attempt is followed by another one."""

@@ -1,0 +1,1 @@
+"""Streams: pauses, progress, outcomes, checkpoints, changed sources."""

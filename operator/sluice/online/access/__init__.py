@@ -1,0 +1,1 @@
+"""The ways to an installation: its API server, its Lease object, its Redis, and single objects."""

@@ -1,0 +1,1 @@
+"""Commands about single jobs: create, follow, change, render, read logs."""

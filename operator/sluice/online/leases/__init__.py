@@ -1,0 +1,1 @@
+"""Leases as a cluster and its Redis show them, their revocation, and their adoption by another cluster."""

@@ -1,0 +1,1 @@
+"""The queue of each table, and when its waiting jobs may start."""
