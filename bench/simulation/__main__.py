@@ -11,10 +11,10 @@ from time import perf_counter
 
 from sluice.cli.durations import lasting
 from sluice.offline.simulation import Simulation, simulated
-from sluice.offline.simulation.generated import SHAPES, generated
-from sluice.offline.simulation.queued import queued
-from sluice.offline.simulation.simulated import times
-from sluice.offline.simulation.trace import Rules
+from sluice.offline.simulation.queue_play import queued
+from sluice.offline.simulation.simulation import times
+from sluice.offline.simulation.synthetic_trace import SHAPES, generated
+from sluice.offline.simulation.trace import TraceRules
 
 MINUTE = 60_000
 LATER = (30 * MINUTE, 720 * MINUTE)
@@ -56,7 +56,7 @@ def _figures(shape: str, seeds: Sequence[int], jobs: int) -> Iterator[str]:
 
 
 def _aged_at(after: int, shape: str, seed: int, jobs: int, found: Simulation) -> float:
-    return times(queued(generated(shape, seed, jobs, Rules(otherwise=after))), found.bound)
+    return times(queued(generated(shape, seed, jobs, TraceRules(otherwise=after))), found.bound)
 
 
 def _mean(values: Sequence[float]) -> float:

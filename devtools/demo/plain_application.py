@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "spark-images" / "r
 from pyspark.sql import SparkSession
 
 from sluice_runner import session, write
-from sluice_runner.ending import TERMINATION_LOG
+from sluice_runner.driver_end import TERMINATION_LOG
 from sluice_runner.failures import classify
 from sluice_runner.plan import Plan, Sql, Write, decode
 from sluice_runner.result import Result, encode

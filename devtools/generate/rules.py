@@ -17,7 +17,7 @@ from sluice.conflicts.advice_search import Budget, tried
 from sluice.conflicts.delta_versions import ERAS
 from sluice.conflicts.oracle import WITHOUT_A_RULE
 from sluice.conflicts.row_level import SUPPORT
-from sluice.conflicts.rule import Difference, Example, Rule
+from sluice.conflicts.rule import Example, Rule, VersionDifference
 from sluice.predicates import Kind, functions
 
 HEADER = """<!-- Generated from operator/sluice/conflicts by `./dev generate`: change the rules, not this file. -->
@@ -362,7 +362,7 @@ def _cited(findings: Iterable[str]) -> str:
     return ", ".join(f"[{one}](sources.md#{one.lower()})" for one in findings)
 
 
-def _disagreement(differs: Difference) -> str:
+def _disagreement(differs: VersionDifference) -> str:
     return f"{differs.text} See {_cited(differs.findings)}." if differs.findings else differs.text
 
 

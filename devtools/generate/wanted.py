@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from sluice.delta.exclusions import EXCLUSIONS
 from sluice.delta.features import FEATURES, OLDEST_KNOWN, WANTED, in_words
 from sluice.delta.properties import ENABLED_FORMATS, MAPPING, PROPERTIES, WRITES_ICEBERG_SINCE, Property
-from sluice.delta.refused_properties import REFUSED, Refused
+from sluice.delta.refused_properties import REFUSED, RefusedProperty
 
 HEADER = f"""<!-- Generated from operator/sluice/delta by `./dev generate`: change the lists there, not this file. -->
 # Properties and features of tables
@@ -94,7 +94,7 @@ def _losses() -> Iterator[str]:
     yield f"- `{MAPPING}`: taking it back rewrites all files of the table\n"
 
 
-def _refused(one: Refused) -> str:
+def _refused(one: RefusedProperty) -> str:
     return f"| {_names((*one.names, *(f'{beginning}*' for beginning in one.beginnings)))} | {one.why} |\n"
 
 

@@ -13,7 +13,7 @@ from protocol.runs.scenarios import Runs
 from protocol.runs.state import CLOSING, Driver, Job, State, Table, Version
 from protocol.runs.state import Commit as ModelCommit
 from protocol.search import Step, explore
-from sluice_runner import past, txn
+from sluice_runner import earlier_attempts, txn
 from sluice_runner.assumptions import Assumed
 from sluice_runner.commits import Commit
 from sluice_runner.plan import Job as PlanJob
@@ -67,10 +67,10 @@ def of_runner(table: Table, app: str, job: Job, closes: bool, statements: int) -
     commits = [
         Commit("t", table.removed + at, "WRITE", {}, stamp_of(commit)) for at, commit in enumerate(table.log)
     ]
-    history = past.TableHistory("t", number_of(table.version(app)), table.removed, commits[::-1])
+    history = earlier_attempts.TableHistory("t", number_of(table.version(app)), table.removed, commits[::-1])
     try:
-        return "", past.done(plan, statements, [history]).last
-    except (past.RunKeyReused, past.HistoryLost) as error:
+        return "", earlier_attempts.done(plan, statements, [history]).last
+    except (earlier_attempts.RunKeyReused, earlier_attempts.HistoryLost) as error:
         return type(error).__name__, 0
 
 

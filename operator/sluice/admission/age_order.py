@@ -11,7 +11,7 @@ _SPARE = 64
 """Entries of those who wait no longer that may stay beside those that do, whatever their number."""
 
 
-class Ageing:
+class AgeOrder:
     def __init__(self, waiting: Mapping[str, Waiting]) -> None:
         self._waiting = waiting
         self._coming: list[tuple[datetime, Rank]] = []

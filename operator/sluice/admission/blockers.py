@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from itertools import islice
 from operator import itemgetter
 
-from sluice.admission.queue_entries import Alike, HoldingOrder, State, Waiting
-from sluice.admission.queue_state import Standing, writes
-from sluice.admission.reference_decision import MOST_NAMED, Blocking, Decision, Holder, Rank
+from sluice.admission.queue_entries import Alike, EntryState, HoldingOrder, Waiting
+from sluice.admission.queue_state import QueueState, writes
+from sluice.admission.reference_decision import MOST_NAMED, AdmissionDecision, Blocking, Holder, Rank
 from sluice.conflicts import conflict_between
 from sluice.conflicts.oracle import too_many_writers
 
@@ -17,7 +17,7 @@ MOST_WORKED_OUT = 64
 """How many of those may be shapes whose verdict was not known yet; of those that have many statements, fewer."""
 
 
-def risks(there: Standing, entry: Waiting) -> tuple[Blocking, ...]:
+def risks(there: QueueState, entry: Waiting) -> tuple[Blocking, ...]:
     """Returns the first of those who hold and beside whom the waiter may go only because both accept that one may abort the
     other."""
     shape, found = entry.alike.shape, list[tuple[HoldingOrder, Blocking]]()
@@ -32,7 +32,7 @@ def risks(there: Standing, entry: Waiting) -> tuple[Blocking, ...]:
     return tuple(one for _, one in sorted(found, key=itemgetter(0))[:MOST_NAMED])
 
 
-def explained(there: Standing, entry: Waiting, most_named: int = MOST_NAMED) -> Decision:
+def explained(there: QueueState, entry: Waiting, most_named: int = MOST_NAMED) -> AdmissionDecision:
     """Returns the decision on a waiter that is blocked."""
     found: list[Alike] = []
     shape, rank = entry.alike.shape, entry.rank
@@ -52,11 +52,11 @@ def explained(there: Standing, entry: Waiting, most_named: int = MOST_NAMED) -> 
         conflict = there.shapes.between(shape, alike.shape)
         if conflict is not None:
             named.append(Blocking(by, conflict, holds))
-    return Decision(entry.waiter, tuple(named), count=count, at_least=at_least)
+    return AdmissionDecision(entry.waiter, tuple(named), count=count, at_least=at_least)
 
 
 def _in_the_way(
-    there: Standing, rank: Rank, found: list[Alike], most: int
+    there: QueueState, rank: Rank, found: list[Alike], most: int
 ) -> Iterator[tuple[Alike, Holder, bool]]:
     """Yields those who hold, then those who are about to, then the barriers ahead."""
     held = [one for alike in found for one in alike.holding[:most]]
@@ -70,19 +70,19 @@ def _in_the_way(
             yield waiting.alike, waiting.waiter, holds
 
 
-def _beyond_a_limit(there: Standing, entry: Waiting, most: int) -> Decision:
+def _beyond_a_limit(there: QueueState, entry: Waiting, most: int) -> AdmissionDecision:
     limit = there.limit_before(entry)
     if limit is None:
-        return Decision(entry.waiter)
+        return AdmissionDecision(entry.waiter)
     table = limit.table
     held = [next(one for one in there.holding[other] if writes(one.holder, table)) for other in limit.holders]
     ahead = [there.waiting[one[-1]] for one in limit.claims[: bisect_left(limit.claims, entry.rank)]]
     ahead = [one for one in ahead if one.waiter.uid not in limit.holders]
     parties: list[tuple[Holder, bool]] = [
         *((one.holder, True) for one in sorted(held, key=lambda one: one.order)),
-        *((one.waiter, True) for one in ahead if one.state is State.MAY_GO),
-        *((one.waiter, False) for one in ahead if one.state is not State.MAY_GO),
+        *((one.waiter, True) for one in ahead if one.state is EntryState.MAY_GO),
+        *((one.waiter, False) for one in ahead if one.state is not EntryState.MAY_GO),
     ]
     conflict = too_many_writers(table, limit.most)
     named = tuple(Blocking(by, conflict, holds) for by, holds in parties[:most])
-    return Decision(entry.waiter, named, count=len(parties))
+    return AdmissionDecision(entry.waiter, named, count=len(parties))

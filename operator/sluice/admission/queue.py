@@ -13,20 +13,28 @@ from heapq import heappop, heappush, nsmallest
 from itertools import count, takewhile
 from operator import itemgetter
 
-from sluice.admission.age_order import Ageing
+from sluice.admission.age_order import AgeOrder
 from sluice.admission.blockers import explained, risks
 from sluice.admission.limits import Limit
 from sluice.admission.queue_entries import (
     Alike,
+    EntryState,
     Holding,
     HoldingOrder,
     Party,
-    State,
     Waiting,
     take_out,
 )
-from sluice.admission.queue_state import Standing, may_stay
-from sluice.admission.reference_decision import MOST_NAMED, Blocking, Decision, Holder, Rank, Waiter, has_aged
+from sluice.admission.queue_state import QueueState, may_stay
+from sluice.admission.reference_decision import (
+    MOST_NAMED,
+    AdmissionDecision,
+    Blocking,
+    Holder,
+    Rank,
+    Waiter,
+    has_aged,
+)
 from sluice.admission.shapes import Shape
 from sluice.footprint.model import JobFootprint
 from sluice.tables import TableKey
@@ -43,8 +51,8 @@ class Queue:
     changes for it."""
 
     def __init__(self) -> None:
-        self._there = Standing()
-        self._ageing = Ageing(self._there.waiting)
+        self._there = QueueState()
+        self._ageing = AgeOrder(self._there.waiting)
         self._to_judge: list[tuple[Rank, int, Alike]] = []
         self._numbers = count()
         self._doubtful: dict[str, None] = {}
@@ -128,7 +136,7 @@ class Queue:
             if id(holding) not in kept_on:
                 self._end_holding(holding)
         own = self._there.waiting.get(uid)
-        if own is not None and own.state is State.MAY_GO:
+        if own is not None and own.state is EntryState.MAY_GO:
             self._doubtful[uid] = None
 
     def wait(self, waiter: Waiter) -> None:
@@ -151,7 +159,7 @@ class Queue:
             self._add(Waiting(alike, waiter, waiter.rank(aged=False)))
             return
         entry.waiter = waiter
-        if entry.state is State.FAILED:
+        if entry.state is EntryState.FAILED:
             self._try_again(entry)
         self.offer(waiter.uid)
 
@@ -183,23 +191,23 @@ class Queue:
                 heappop(self._to_judge)
         return False
 
-    def take(self) -> Decision | None:
+    def take(self) -> AdmissionDecision | None:
         """Returns the first that may go now, or that could not be judged. It stays where it is, in the way of those behind it,
         until it leaves. Nothing else has to be done before the next one is taken than holding its leases and letting it leave."""
         while self._offered:
             entry = self._there.still(heappop(self._offered))
             if entry is not None and entry.offered:
                 entry.offered = False
-                return Decision(entry.waiter, failure=entry.failure)
+                return AdmissionDecision(entry.waiter, failure=entry.failure)
         return None
 
     def offer(self, uid: str) -> None:
         """Offers the waiter again, if it may go: something else kept it from going."""
         entry = self._there.waiting.get(uid)
-        if entry is not None and entry.state in (State.MAY_GO, State.FAILED) and not entry.offered:
+        if entry is not None and entry.state in (EntryState.MAY_GO, EntryState.FAILED) and not entry.offered:
             self._offer(entry)
 
-    def take_blocked(self) -> Decision | None:
+    def take_blocked(self) -> AdmissionDecision | None:
         """Returns the next one that has come to wait for others since they were last taken."""
         while self._blocked:
             uid = next(iter(self._blocked))
@@ -233,18 +241,18 @@ class Queue:
             yield holding
             yield from self._there.limits_of(holding.holder)
 
-    def explain(self, uid: str, most: int = MOST_NAMED) -> Decision:
+    def explain(self, uid: str, most: int = MOST_NAMED) -> AdmissionDecision:
         """Returns the decision on the waiter as things are now, with at most so many of those in its way."""
         entry = self._there.waiting[uid]
         while entry.alike.due is not None:
             self._judge(entry.alike)
-        if entry.state is not State.BLOCKED:
-            return Decision(entry.waiter, failure=entry.failure)
+        if entry.state is not EntryState.BLOCKED:
+            return AdmissionDecision(entry.waiter, failure=entry.failure)
         try:
             return explained(self._there, entry, most)
         except Exception as failure:  # noqa: BLE001 - goes to whoever acts on the decision
             self._fail(entry, entry.alike.behind, failure)
-            return Decision(entry.waiter, failure=failure)
+            return AdmissionDecision(entry.waiter, failure=failure)
 
     def risks(self, uid: str) -> tuple[Blocking, ...]:
         """Returns those who hold and beside whom the waiter may go only because both accept it."""
@@ -313,7 +321,7 @@ class Queue:
         alike, was_barrier = entry.alike, entry.is_barrier
         take_out(alike.blocked, entry.rank)
         insort(alike.ready, entry.rank)
-        entry.state = State.MAY_GO
+        entry.state = EntryState.MAY_GO
         alike.news.pop(entry.waiter.uid, None)
         self._blocked.pop(entry.waiter.uid, None)
         self._stand_behind(alike, None)
@@ -329,7 +337,7 @@ class Queue:
         alike = entry.alike
         take_out(alike.ready, entry.rank)
         insort(alike.blocked, entry.rank)
-        entry.state, entry.offered = State.BLOCKED, False
+        entry.state, entry.offered = EntryState.BLOCKED, False
         alike.news[entry.waiter.uid] = None
         self._heed_no_more(entry, None)
         self._again(alike)
@@ -337,7 +345,7 @@ class Queue:
     def _fail(self, entry: Waiting, behind: Party | None, failure: Exception) -> None:
         alike, uid = entry.alike, entry.waiter.uid
         take_out(alike.blocked, entry.rank)
-        entry.state, entry.failure = State.FAILED, failure
+        entry.state, entry.failure = EntryState.FAILED, failure
         alike.news.pop(uid, None)
         self._blocked.pop(uid, None)
         if entry.is_barrier:
@@ -348,7 +356,7 @@ class Queue:
 
     def _try_again(self, entry: Waiting) -> None:
         self._stand_behind(entry, None)
-        entry.state, entry.failure, entry.offered = State.BLOCKED, None, False
+        entry.state, entry.failure, entry.offered = EntryState.BLOCKED, None, False
         self._enter(entry)
 
     def _add(self, entry: Waiting) -> None:
@@ -367,7 +375,7 @@ class Queue:
 
     def _remove(self, entry: Waiting) -> None:
         alike, uid = entry.alike, entry.waiter.uid
-        was_barrier, was_ready = entry.is_barrier, entry.state is State.MAY_GO
+        was_barrier, was_ready = entry.is_barrier, entry.state is EntryState.MAY_GO
         del self._there.waiting[uid]
         for ranks in (alike.ready, alike.blocked):
             take_out(ranks, entry.rank)
@@ -389,19 +397,19 @@ class Queue:
         self._there.leave(alike)
 
     def _age(self, entry: Waiting) -> None:
-        alike, is_ready = entry.alike, entry.state is State.MAY_GO
+        alike, is_ready = entry.alike, entry.state is EntryState.MAY_GO
         if is_ready:
             self._forget_rank(entry)
-        ranks = {State.MAY_GO: alike.ready, State.BLOCKED: alike.blocked}.get(entry.state, [])
+        ranks = {EntryState.MAY_GO: alike.ready, EntryState.BLOCKED: alike.blocked}.get(entry.state, [])
         take_out(ranks, entry.rank)
         entry.rank = entry.waiter.rank(aged=True)
-        if entry.state is not State.FAILED:
+        if entry.state is not EntryState.FAILED:
             insort(ranks, entry.rank)
         if is_ready:
             self._heed(entry)
         if entry.offered:
             self._offer(entry)
-        if entry.state is State.BLOCKED:
+        if entry.state is EntryState.BLOCKED:
             self._again(alike)
 
     def _heed(self, entry: Waiting) -> None:
@@ -437,7 +445,7 @@ class Queue:
         if may_stay(shape):
             self._there.staying += 1
             self._bar_no_more(shape)
-        if own is None or own.alike is not alike or own.state is not State.MAY_GO:
+        if own is None or own.alike is not alike or own.state is not EntryState.MAY_GO:
             self._stop_ready(shape)  # else those that can't go beside it have been stopped when it could go
         self._take_places(holder)
         return holding
@@ -496,7 +504,7 @@ class Queue:
         """Stops those that could go and for which there is no place any more; but for one that goes just now."""
         for one in limit.claims[max(0, limit.free) :]:
             entry = self._there.waiting[one[-1]]
-            if entry.state is State.MAY_GO and one[-1] != but and limit.is_used_up_before(one):
+            if entry.state is EntryState.MAY_GO and one[-1] != but and limit.is_used_up_before(one):
                 self._stop(entry)
 
     def _wake(self, limit: Limit) -> None:
@@ -531,7 +539,7 @@ class Queue:
         entry = self._there.waiting[uid]
         held = self._there.holding.get(uid, ())
         is_stopped = any(self._may_stop(entry.alike.shape, one.alike.shape) for one in held)
-        if entry.state is State.MAY_GO and (is_stopped or self._there.limit_before(entry) is not None):
+        if entry.state is EntryState.MAY_GO and (is_stopped or self._there.limit_before(entry) is not None):
             self._stop(entry)
 
     def _stand_behind(self, stopped: Alike | Waiting, party: Party | None) -> None:

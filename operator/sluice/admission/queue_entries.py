@@ -14,7 +14,7 @@ from sluice.tables import TableKey
 HoldingOrder = tuple[int, int]
 
 
-class State(Enum):
+class EntryState(Enum):
     BLOCKED = "blocked"
     """Somebody is in its way, or it has not been judged yet."""
     MAY_GO = "may go"
@@ -62,7 +62,7 @@ class Waiting(Party):
     alike: "Alike"
     waiter: Waiter
     rank: Rank
-    state: State = State.BLOCKED
+    state: EntryState = EntryState.BLOCKED
     offered: bool = False
     """Nobody has been told yet that it may go, or that it failed."""
     behind: Party | None = None

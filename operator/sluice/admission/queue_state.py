@@ -16,7 +16,7 @@ _MANY = 32
 """How many of those right ahead are looked at before all that are ahead: usually one of them is in the way."""
 
 
-class Standing:
+class QueueState:
     def __init__(self) -> None:
         self.shapes = Shapes()
         self.in_ways = Meetings()

@@ -83,7 +83,7 @@ class Blocking:
 
 
 @dataclass(frozen=True)
-class Decision:
+class AdmissionDecision:
     """Granted if nobody is in the way."""
 
     waiter: Waiter
@@ -103,13 +103,13 @@ class Decision:
 
 def decide(
     waiters: Iterable[Waiter], holders: Iterable[Holder], now: datetime, limits: Mapping[TableKey, int]
-) -> list[Decision]:
+) -> list[AdmissionDecision]:
     """Returns one decision per waiter, in the order of the queue; jobs that are granted hold from then on. `limits`: how many may
     write a table at a time; tables that aren't named have no limit."""
     holding = list(holders)
     there = set(map(id, holding))
     barriers: list[Waiter] = []
-    decisions: list[Decision] = []
+    decisions: list[AdmissionDecision] = []
     for waiter in sorted(waiters, key=lambda w: w.rank(aged=w.has_aged(now))):
         try:
             behind = tuple(_in_the_way(waiter, barriers, holds=False))
@@ -123,9 +123,9 @@ def decide(
             )
             blocked_by = (*held, *behind) or _beyond_a_limit(waiter, holding, barriers, limits)
         except Exception as failure:  # noqa: BLE001 - goes to whoever acts on the decision: the others are decided on
-            decisions.append(Decision(waiter, failure=failure))
+            decisions.append(AdmissionDecision(waiter, failure=failure))
             continue
-        decisions.append(Decision(waiter, blocked_by[:MOST_NAMED], count=len(blocked_by)))
+        decisions.append(AdmissionDecision(waiter, blocked_by[:MOST_NAMED], count=len(blocked_by)))
         if not blocked_by:
             holding.append(waiter)
         elif waiter.has_aged(now) and not (

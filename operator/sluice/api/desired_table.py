@@ -23,7 +23,7 @@ from sluice.api.validation import (
 from sluice.delta.exclusions import EXCLUSIONS, Use, why_not_both
 from sluice.delta.features import BY_OTHER_MEANS, FEATURES, WANTED
 from sluice.delta.properties import ISOLATION, PROPERTIES, Property
-from sluice.delta.refused_properties import DELTAS_OWN, REFUSED, UNKNOWN, Refused
+from sluice.delta.refused_properties import DELTAS_OWN, REFUSED, UNKNOWN, RefusedProperty
 
 MOST_CLUSTERING_COLUMNS = 4
 """Delta's own limit."""
@@ -50,7 +50,7 @@ def _without_beginning(beginning: str, why: str) -> Validation:
     )
 
 
-def _without(refused: Refused) -> Iterator[Validation]:
+def _without(refused: RefusedProperty) -> Iterator[Validation]:
     for name in refused.names:
         yield _without_name(name, refused.why)
     for beginning in refused.beginnings:

@@ -9,7 +9,7 @@ from sluice.api.base import Model
 from sluice.api.bounds import Int32, Int64, ShortText, Text, cut_to
 from sluice.api.conditions import ConditionList
 from sluice.api.maintenance_status import MaintenanceStates
-from sluice.api.policy_enforced import Enforced
+from sluice.api.policy_enforcement import Enforced
 
 MOST_PROPERTIES, MOST_FEATURES, MOST_COLUMNS, MOST_OPERATIONS, MOST_DRIFT = 256, 64, 64, 16, 64
 

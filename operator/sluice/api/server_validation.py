@@ -31,7 +31,7 @@ _NEARLY = 0.85
 
 
 @dataclass(frozen=True)
-class Judged:
+class ValidatedManifest:
     """What a manifest says, as far as it can be understood, and everything for which it would be refused."""
 
     kind: str
@@ -46,20 +46,22 @@ class Judged:
         return (*self.around, *self.within)
 
 
-class NotOursError(ValueError):
+class ForeignManifestError(ValueError):
     """The manifest is of another kind, and somebody else's."""
 
 
-def judged(document: Document) -> Judged:
+def judged(document: Document) -> ValidatedManifest:
     """Raises NotOursError for other people's manifests: a kind that is nearly one of ours is not one of them."""
     body = document.body
     given = body.get("kind")
     kind = given if isinstance(given, str) and given in KINDS else _nearly(given, tuple(KINDS))
     if kind is None:
         if not _is_of_our_group(body.get("apiVersion")):
-            raise NotOursError(f"{given} is not one of {', '.join(KINDS)}")
+            raise ForeignManifestError(f"{given} is not one of {', '.join(KINDS)}")
         what = f"there is no kind {given}" if given is not None else "is required"
-        return Judged("", None, (_at(document, ("kind",), f"{what}: use {' or '.join(KINDS)}"),), ())
+        return ValidatedManifest(
+            "", None, (_at(document, ("kind",), f"{what}: use {' or '.join(KINDS)}"),), ()
+        )
     around = list(_problems_of_head(document, kind))
     meant = {field: get_close_matches(str(field), _FIELDS, n=1) for field in body if field not in _FIELDS}
     for field, near in meant.items():
@@ -69,9 +71,9 @@ def judged(document: Document) -> Judged:
     around += _problems_of_status(document, kind)
     model = KINDS[kind]
     try:
-        return Judged(kind, model.as_stored(body.get("spec")), tuple(around), ())
+        return ValidatedManifest(kind, model.as_stored(body.get("spec")), tuple(around), ())
     except ValidationError as error:
-        return Judged(kind, None, tuple(around), tuple(_problems(document, error, "spec", model)))
+        return ValidatedManifest(kind, None, tuple(around), tuple(_problems(document, error, "spec", model)))
 
 
 def _problems_of_head(document: Document, kind: str) -> list[str]:

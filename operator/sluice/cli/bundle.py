@@ -54,7 +54,7 @@ def bundle(
     with cluster_is_needed():
         from sluice.online.bundle import assembly
 
-        asked = assembly.Asked(job, namespace, operator_namespace, deployment)
+        asked = assembly.BundleOptions(job, namespace, operator_namespace, deployment)
         made = run(assembly.bundle_of(asked, _say))
     if file == _STANDARD_OUTPUT:
         sys.stdout.buffer.write(made.content)

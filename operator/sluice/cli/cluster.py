@@ -130,7 +130,7 @@ def doctor(
         at = connection.installation(config, namespace=namespace, deployment=deployment)
         if config is None:  # in an operator's pod the Redis of its file can be reached
             redis_url = redis_url or at.redis_url
-        asked = online.Asked(redis_url, service_account, deployment)
+        asked = online.ExaminationOptions(redis_url, service_account, deployment)
         examination = run(online.examined(at, asked))
         found = answers.doctor_json(examination)
     if output is Format.JSON:
@@ -158,7 +158,7 @@ def list_leases(
     with cluster_is_needed():
         from sluice.online import answers
         from sluice.online.access import connection
-        from sluice.online.leases import lease_listing as online
+        from sluice.online.leases import lease_list as online
 
         at = connection.installation(config, namespace=namespace, deployment=deployment, redis_url=redis_url)
         listed = run(online.listed(at))

@@ -11,7 +11,7 @@ from rich.text import Text
 from sluice.cli.durations import lasting
 from sluice.cli.outputs import print_hanging
 from sluice.engines.stamp import USER_METADATA
-from sluice.offline.history import Collision, Commit, Fate, History, Writer
+from sluice.offline.history import Collision, Fate, HistoryCommit, HistoryReport, HistoryWriter
 
 MOST = 10
 _MOST_OF_THEM = 0.8
@@ -20,7 +20,7 @@ _LONGEST_TIME = 8
 _COLOURS = {Fate.APART: "green", Fate.PIN: "yellow", Fate.SPLIT: "yellow", Fate.SAME: "red"}
 
 
-def show(history: History, out: Console, most: int | None = MOST) -> None:
+def show(history: HistoryReport, out: Console, most: int | None = MOST) -> None:
     _show_summary(history, out)
     _show_writers(history, out, most)
     _show_collisions(history, out, most)
@@ -29,7 +29,7 @@ def show(history: History, out: Console, most: int | None = MOST) -> None:
         print_hanging(out, "Note: ", text)
 
 
-def _show_summary(history: History, out: Console) -> None:
+def _show_summary(history: HistoryReport, out: Console) -> None:
     commits, log = history.log.commits, history.log
     first, last = commits[0], commits[-1]
     by = ", ".join(log.partition_columns) or "nothing"
@@ -55,7 +55,7 @@ def _counted(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
-def _from_to(first: Commit, last: Commit) -> str:
+def _from_to(first: HistoryCommit, last: HistoryCommit) -> str:
     if first is last:
         return f"version {first.version:,}, {_day(first.timestamp)}"
     return (
@@ -67,7 +67,7 @@ def _minutes(count: float) -> str:
     return f"{count:g} minute{'' if count == 1 else 's'}"
 
 
-def _show_writers(history: History, out: Console, most: int | None) -> None:
+def _show_writers(history: HistoryReport, out: Console, most: int | None) -> None:
     shown = table("Who wrote", "commits", "partitions", "without a pin")
     for writer in history.writers[:most]:
         shown.add_row(
@@ -78,7 +78,7 @@ def _show_writers(history: History, out: Console, most: int | None) -> None:
     out.print()
 
 
-def _show_collisions(history: History, out: Console, most: int | None) -> None:
+def _show_collisions(history: HistoryReport, out: Console, most: int | None) -> None:
     if not history.collisions:
         out.print("No two writers were in each other's way.", style="green")
         return
@@ -119,7 +119,7 @@ def _names(collision: Collision) -> str:
     return f"{one} with itself" if one == other else f"{one}\nand {other}"
 
 
-def _show_cures(history: History, out: Console) -> None:
+def _show_cures(history: HistoryReport, out: Console) -> None:
     met = sum(collision.met for collision in history.collisions)
     for fate, label, what in (
         (
@@ -141,16 +141,16 @@ def _show_cures(history: History, out: Console) -> None:
     out.print()
 
 
-def _unnamed(history: History) -> Writer | None:
+def _unnamed(history: HistoryReport) -> HistoryWriter | None:
     """The fullest of the writers without a name, of which several may be one here."""
     return next((writer for writer in history.writers if not writer.is_named), None)
 
 
-def _unpinned(writer: Writer) -> int:
+def _unpinned(writer: HistoryWriter) -> int:
     return writer.without_pin
 
 
-def _notes(history: History) -> Iterator[str]:
+def _notes(history: HistoryReport) -> Iterator[str]:
     log = history.log
     unmeasured = sum(one.unmeasured for one in history.collisions)
     yield (

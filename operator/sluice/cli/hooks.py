@@ -33,12 +33,12 @@ def make_password(
 ) -> None:
     """Makes a Secret with a random password, unless it is there."""
     with cluster_is_needed():
-        from sluice.online.installation.passwords import NoPasswordError
+        from sluice.online.installation.passwords import PasswordMissingError
         from sluice.online.installation.passwords import make_password as make
 
         try:
             made = run(make(namespace, secret, key))
-        except NoPasswordError as error:
+        except PasswordMissingError as error:
             outputs.say(str(error), error=True)
             raise typer.Exit(FINAL) from error
     outputs.say(f"Secret {namespace}/{secret} {'was made' if made else 'is there already, and is kept'}")

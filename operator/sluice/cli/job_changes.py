@@ -11,7 +11,7 @@ from sluice.cli.jobs import ALL_JOBS, NAMESPACE, TIMEOUT, exit_code, say, second
 from sluice.cli.outputs import Exit, Format
 
 if TYPE_CHECKING:
-    from sluice.online.jobs.job_changes import Told
+    from sluice.online.jobs.job_changes import ChangeReport
     from sluice.online.jobs.suspension import Chosen
 
 _JOBS = typer.Argument(
@@ -104,7 +104,7 @@ def _chosen(
     return Chosen(tuple(jobs or ()), namespace, selector or "")
 
 
-def _show(told: "list[Told]", output: Format) -> NoReturn:
+def _show(told: "list[ChangeReport]", output: Format) -> NoReturn:
     from sluice.online.jobs.job_changes import Result
 
     if output is Format.JSON:
@@ -118,7 +118,7 @@ def _show(told: "list[Told]", output: Format) -> NoReturn:
     raise typer.Exit(_code(told))
 
 
-def _code(told: "list[Told]") -> int:
+def _code(told: "list[ChangeReport]") -> int:
     from sluice.online.jobs.job_changes import Result, worst
 
     return {Result.FAILED: Exit.REFUSED, Result.REFUSED: Exit.FOUND}.get(worst(told), Exit.OK)

@@ -16,7 +16,7 @@ from sluice.cli.outputs import Format, JobExit
 
 if TYPE_CHECKING:
     from sluice.online.access.job_names import JobName
-    from sluice.online.jobs.job_progress import Course
+    from sluice.online.jobs.job_progress import JobProgress
 
 NAMESPACE = typer.Option(
     "--namespace", "-n", help="The jobs' namespace.", show_default="that of the kubeconfig's context"
@@ -58,7 +58,7 @@ def run_jobs(
     with cluster_is_needed():
         from sluice.online.jobs import job_commands
 
-        request = job_commands.Run(
+        request = job_commands.JobRun(
             tuple(files), namespace, follow=not no_wait, deletes_when_stopped=delete_on_interrupt
         )
         ended = run(job_commands.run_jobs(request, say, seconds(timeout)))
@@ -114,7 +114,11 @@ def logs(
 
 
 def exit_code(
-    courses: "list[Course]", stopped_by: int | None, *, fail_on_skip: bool = False, until: Phase | None = None
+    courses: "list[JobProgress]",
+    stopped_by: int | None,
+    *,
+    fail_on_skip: bool = False,
+    until: Phase | None = None,
 ) -> int:
     """The worst that became of any of them: a job that failed is worse than one of which nothing is known."""
     if stopped_by is not None:
@@ -126,7 +130,7 @@ def exit_code(
     return next((code for code in order if code in codes), JobExit.OK)
 
 
-def _code(course: "Course", until: Phase | None) -> JobExit:
+def _code(course: "JobProgress", until: Phase | None) -> JobExit:
     if until is not None and course.phase == until.value:
         return JobExit.OK
     if course.ending is None:
@@ -164,7 +168,7 @@ def _show_line(line: bytes) -> None:
     sys.stdout.flush()
 
 
-def _show_created(courses: "list[Course]", output: Format) -> None:
+def _show_created(courses: "list[JobProgress]", output: Format) -> None:
     if output is Format.JSON:
         outputs.print_json([{"job": str(course.job), "uid": course.uid} for course in courses])
         return
@@ -172,7 +176,7 @@ def _show_created(courses: "list[Course]", output: Format) -> None:
         outputs.say(str(course.job))
 
 
-def show_outcomes(courses: "list[Course]", output: Format) -> None:
+def show_outcomes(courses: "list[JobProgress]", output: Format) -> None:
     from sluice.online.jobs.job_progress import outcome_json
 
     told = [outcome_json(course) for course in courses]

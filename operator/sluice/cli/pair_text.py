@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.text import Text
 
 from sluice.cli.outputs import print_hanging
-from sluice.conflicts import Level, Order, Verdict
+from sluice.conflicts import Level, PairOrder, Verdict
 from sluice.footprint.sql.advice import BY_SOURCE
 from sluice.offline.advice import Change
 from sluice.offline.assumptions import in_one
@@ -46,16 +46,16 @@ def _headline(explanation: Explanation) -> str:
     first, second = explanation.first.name, explanation.second.name
     for shared in who_share_one((explanation.first, explanation.second)):
         return f"✗ {shared}."
-    if explanation.perhaps_one is not None and explanation.order is not Order.ANY:
+    if explanation.perhaps_one is not None and explanation.order is not PairOrder.ANY:
         one, other = explanation.perhaps_one
         return f"✗ {first} and {second} wait for each other as long as {one} and {other} may be one table."
     if explanation.level is Level.UNSAFE:
         return f"✗ {first} and {second} must never run together: data could be lost without any error."
-    if explanation.order is Order.ANY:
+    if explanation.order is PairOrder.ANY:
         return f"✓ {first} and {second} may run together."
-    if explanation.order is Order.NONE:
+    if explanation.order is PairOrder.NONE:
         return f"✗ {first} and {second} wait for each other: whichever commits second may abort."
-    if explanation.order is Order.SECOND_THEN_FIRST:
+    if explanation.order is PairOrder.SECOND_THEN_FIRST:
         first, second = second, first
     return f"✗ {first} and {second} wait for each other: safe only while {first} commits before {second}."
 

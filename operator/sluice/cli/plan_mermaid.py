@@ -7,7 +7,7 @@ request does not. So the worst conflicts are drawn first, and what was left out 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from sluice.conflicts import Level, Order
+from sluice.conflicts import Level, PairOrder
 from sluice.offline.improvements import Edge
 from sluice.offline.plan import Plan
 
@@ -81,9 +81,9 @@ def _graph(plan: Plan, edges: Sequence[Edge]) -> tuple[list[str], int]:
 
 def _line(edge: Edge) -> str:
     first, second = edge.first, edge.second
-    if edge.pair.order is Order.SECOND_THEN_FIRST:
+    if edge.pair.order is PairOrder.SECOND_THEN_FIRST:
         first, second = second, first
-    arrow = "---" if edge.pair.order is Order.NONE else "-->"
+    arrow = "---" if edge.pair.order is PairOrder.NONE else "-->"
     return f'  j{first} {arrow}|"{_label(f"{edge.level}: {edge.what}")}"| j{second}'
 
 

@@ -8,10 +8,10 @@ from rich.text import Text
 
 from sluice.cli.outputs import print_hanging
 from sluice.cli.pair_text import COLOURS, show_change
-from sluice.conflicts import Order
+from sluice.conflicts import PairOrder
 from sluice.offline.advice import Change
 from sluice.offline.assumptions import in_one
-from sluice.offline.improvements import Edge, Saving
+from sluice.offline.improvements import Edge, Improvement
 from sluice.offline.plan import Plan
 
 MOST = 10
@@ -84,9 +84,9 @@ def _show_listed(heading: str, found: Sequence[object], out: Console, most: int 
 
 def _show_edge(plan: Plan, edge: Edge, out: Console) -> None:
     first, second = plan.jobs[edge.first].name, plan.jobs[edge.second].name
-    if edge.pair.order is Order.SECOND_THEN_FIRST:
+    if edge.pair.order is PairOrder.SECOND_THEN_FIRST:
         first, second = second, first
-    between = "and" if edge.pair.order is Order.NONE else "before"
+    between = "and" if edge.pair.order is PairOrder.NONE else "before"
     line = Text("  ")
     line.append(f"{edge.level!s:7}", style=COLOURS[edge.level])
     line.append(f"{first} {between} {second}")
@@ -128,7 +128,7 @@ def _show_found(plan: Plan, out: Console, most: int | None) -> None:
         out.print(f"  and {len(plan.savings) - most} more: --all lists them", style="dim")
 
 
-def _show_saving(saving: Saving, change: Change, out: Console) -> None:
+def _show_saving(saving: Improvement, change: Change, out: Console) -> None:
     fewer = f": {_count(saving.pairs, 'pair')} fewer must wait"
     out.print(Text.assemble((f"Change {change.job}", "bold"), fewer))
     show_change(change, out)

@@ -33,7 +33,7 @@ def queue(
         raise typer.BadParameter("--all-namespaces and --namespace exclude each other: leave one of them out")
     with cluster_is_needed():
         from sluice.online.access.job_names import namespace_or_usual
-        from sluice.online.queue.queue_listing import queues
+        from sluice.online.queue.queue_objects import queues
 
         found = run(queues(None if all_namespaces else namespace_or_usual(namespace), table))
     if output is Format.JSON:

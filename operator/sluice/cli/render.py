@@ -48,11 +48,11 @@ def render(
     """Prints the SparkApplication that the operator would create. What only a grant tells is put in words, such as <token>; Secrets
     are not read."""
     with cluster_is_needed():
-        from sluice.online.jobs import application_rendering
+        from sluice.online.jobs import rendered_application
 
         try:
-            found = run(application_rendering.rendered(job, config, namespace))
-        except application_rendering.NotRenderedError as error:
+            found = run(rendered_application.rendered(job, config, namespace))
+        except rendered_application.NotRenderedError as error:
             outputs.say(str(error), error=True)
             raise typer.Exit(Exit.INCOMPLETE) from error
     if output is RenderFormat.JSON:

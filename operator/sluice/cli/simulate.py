@@ -13,10 +13,10 @@ from sluice.cli.progress import Progress
 from sluice.offline.history import LogNotFoundError, read_log
 from sluice.offline.simulation import simulated
 from sluice.offline.simulation.answers import simulation_json
-from sluice.offline.simulation.generated import SHAPES, generated
 from sluice.offline.simulation.history_trace import Lived, lived
-from sluice.offline.simulation.queued import CannotBeJudgedError, queued
-from sluice.offline.simulation.trace import Rules
+from sluice.offline.simulation.queue_play import CannotBeJudgedError, queued
+from sluice.offline.simulation.synthetic_trace import SHAPES, generated
+from sluice.offline.simulation.trace import TraceRules
 from sluice.offline.simulation.trace_file import Traced, read_trace
 
 _ASSUMED = "5m"
@@ -96,7 +96,7 @@ def simulate(
         raise typer.BadParameter("--assume-duration is about a log: name its table by --history")
     if jobs is not None and generate is None:
         raise typer.BadParameter("--jobs says how many are to be generated: name their shape by --generate")
-    rules = Rules(otherwise=seconds(age_after) * 1000)
+    rules = TraceRules(otherwise=seconds(age_after) * 1000)
     past = None if history is None else _lived(history, assume_duration or _ASSUMED, rules)
     if past is not None:
         given = Traced(past.trace, [])
@@ -112,7 +112,7 @@ def simulate(
     outputs.leave([*given.troubles, *(past.log.unreadable if past is not None else ())])
 
 
-def _lived(folder: Path, assumed: str, rules: Rules) -> Lived:
+def _lived(folder: Path, assumed: str, rules: TraceRules) -> Lived:
     try:
         return lived(read_log(folder), seconds(assumed) * 1000, rules)
     except LogNotFoundError as error:

@@ -9,9 +9,9 @@ from rich.text import Text
 from sluice.cli.durations import lasting
 from sluice.cli.history_text import print_table, table
 from sluice.cli.outputs import print_hanging
-from sluice.offline.simulation import Run, Simulation
-from sluice.offline.simulation.history_trace import Lived, Told
-from sluice.offline.simulation.simulated import times
+from sluice.offline.simulation import SimulatedRun, Simulation
+from sluice.offline.simulation.history_trace import DurationSource, Lived
+from sluice.offline.simulation.simulation import times
 
 _NEAR = 1.15
 _MOST_LEFT_OUT = 5
@@ -22,7 +22,7 @@ def show(
     out: Console,
     assumptions: Iterable[str] = (),
     history: Lived | None = None,
-    pinned: Run | None = None,
+    pinned: SimulatedRun | None = None,
 ) -> None:
     _show_what(found, out, history)
     out.print()
@@ -59,7 +59,7 @@ def _show_what(found: Simulation, out: Console, history: Lived | None) -> None:
         )
 
 
-def _show_ways(found: Simulation, out: Console, history: Lived | None, pinned: Run | None) -> None:
+def _show_ways(found: Simulation, out: Console, history: Lived | None, pinned: SimulatedRun | None) -> None:
     shown = table("", "takes", "x bound", "wait mean", "p50", "p95", "longest", "writers", "most", "wasted")
     if history is not None:
         shown.add_row(*_figures("as it was", history.as_it_was, found))
@@ -71,7 +71,7 @@ def _show_ways(found: Simulation, out: Console, history: Lived | None, pinned: R
     print_table(shown, out)
 
 
-def _figures(name: str, run: Run, found: Simulation) -> Iterator[str]:
+def _figures(name: str, run: SimulatedRun, found: Simulation) -> Iterator[str]:
     yield name
     yield lasting(run.makespan)
     yield f"{times(run, found.bound):.2f}"
@@ -116,7 +116,7 @@ def _show_sluice(found: Simulation, out: Console) -> None:
 
 
 def _what_it_would_have_been(
-    found: Simulation, history: Lived, pinned: Run | None
+    found: Simulation, history: Lived, pinned: SimulatedRun | None
 ) -> Iterator[tuple[str, str]]:
     later = found.queue.makespan - history.as_it_was.makespan
     ends = (
@@ -149,8 +149,9 @@ def _notes(found: Simulation) -> Iterator[str]:
 def _assumed(history: Lived) -> Iterator[str]:
     told = history.durations
     yield (
-        f"durations: {told.get(Told.MEASURED, 0):,} by the commits' own metrics, {told.get(Told.BOUNDED, 0):,} within bounds "
-        f"that other commits set, {told.get(Told.ASSUMED, 0):,} assumed: {lasting(history.assumed)} (--assume-duration)."
+        f"durations: {told.get(DurationSource.MEASURED, 0):,} by the commits' own metrics, "
+        f"{told.get(DurationSource.BOUNDED, 0):,} within bounds that other commits set, "
+        f"{told.get(DurationSource.ASSUMED, 0):,} assumed: {lasting(history.assumed)} (--assume-duration)."
     )
     yield (
         "a log does not hold commits that lost, nor what a job waited or computed in vain before it began anew: it came when "

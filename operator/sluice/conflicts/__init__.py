@@ -2,8 +2,8 @@
 
 from sluice.conflicts.oracle import (
     Conflict,
-    Order,
     Pair,
+    PairOrder,
     conflict_at_rest,
     conflict_between,
     conflict_where_met,
@@ -14,8 +14,8 @@ from sluice.conflicts.verdict import Level, Verdict
 __all__ = [
     "Conflict",
     "Level",
-    "Order",
     "Pair",
+    "PairOrder",
     "Verdict",
     "conflict_at_rest",
     "conflict_between",

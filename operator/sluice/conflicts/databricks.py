@@ -9,9 +9,9 @@ from sluice.api.job import Operation
 from sluice.conflicts import databricks_rows, example_jobs
 from sluice.conflicts.advice_texts import CREATE_FIRST, OWN_TXN_APP_ID, PAUSE_STREAM, RUN_ALONE
 from sluice.conflicts.race import Race
-from sluice.conflicts.rule import WHOLE_TABLE, Difference, Example, Rule, Ruling, rule, verdict_by
+from sluice.conflicts.rule import WHOLE_TABLE, Example, Rule, Ruling, VersionDifference, rule, verdict_by
 from sluice.conflicts.verdict import Level, Verdict
-from sluice.footprint.model import Metadata, Protocol
+from sluice.footprint.model import Metadata, ProtocolChange
 from sluice.footprint.operations import WRITES_ROWS
 
 _DIFFER = "conflicts/test_documents_differ.py"
@@ -24,7 +24,7 @@ _PROTOCOL = "ProtocolChangedException"
 @rule(
     says="A table with identity columns takes one transaction at a time.",
     sources=("D3",),
-    differs=Difference(
+    differs=VersionDifference(
         "open-source Delta's documents say the same, but its code lets rows with explicit values through; here they wait.",
         ("D32", "C15"),
     ),
@@ -60,7 +60,7 @@ def identity_columns(race: Race) -> Ruling | None:
 @rule(
     says="Several jobs write into an empty path, or create or replace a table, at the same time.",
     sources=("D18", "D28"),
-    differs=Difference(
+    differs=VersionDifference(
         "the documents of 2019 list neither cause; in open-source Delta only creating a table fails like this, and "
         "replacing an existing table fails with MetadataChangedException.",
         ("D23", "M8", "M17"),
@@ -88,7 +88,7 @@ def first_commit(race: Race) -> Ruling | None:
 @rule(
     says="Enabling or dropping a feature changes the protocol, and all concurrent writes fail.",
     sources=("D1", "D18", "D23"),
-    differs=Difference(
+    differs=VersionDifference(
         "in open-source Delta, data writers survive the enabling of some features and fail at others with "
         "MetadataChangedException; so this is only `may`.",
         ("C3", "C5", "M14"),
@@ -103,11 +103,11 @@ def first_commit(race: Race) -> Ruling | None:
 )
 def protocol_changed(race: Race) -> Ruling | None:
     winner = race.winner
-    upgrades = winner.protocol is Protocol.MAY_ADD and winner.metadata in (
+    upgrades = winner.protocol is ProtocolChange.MAY_ADD and winner.metadata in (
         Metadata.ENABLES,
         Metadata.MAY_CHANGE,
     )
-    if winner.protocol is not Protocol.REMOVES and not upgrades:
+    if winner.protocol is not ProtocolChange.REMOVES and not upgrades:
         return None
     return Ruling(
         Level.MAY,
@@ -121,7 +121,7 @@ def protocol_changed(race: Race) -> Ruling | None:
 @rule(
     says="A change of schema or properties makes all concurrent writes fail.",
     sources=("D1", "D16", "D22", "D27"),
-    differs=Difference(
+    differs=VersionDifference(
         "open-source Delta lets OPTIMIZE commit and, from 4.1 on, every job if nothing really changed; there it is "
         "`may` instead of `will`.",
         ("C5", "C12", "M4", "M13"),
@@ -138,7 +138,7 @@ def metadata_changed(race: Race) -> Ruling | None:
     loser, winner = race.loser, race.winner
     if winner.metadata is Metadata.NONE:
         return None
-    agreed = winner.metadata is Metadata.CHANGES and winner.protocol is loser.protocol is Protocol.NONE
+    agreed = winner.metadata is Metadata.CHANGES and winner.protocol is loser.protocol is ProtocolChange.NONE
     ordinary = loser.operation in WRITES_ROWS or loser.metadata is Metadata.CHANGES
     return Ruling(
         Level.WILL if agreed and ordinary and not loser.single_attempt and race.sure else Level.MAY,
@@ -198,7 +198,7 @@ def same_transaction_id(race: Race) -> Ruling | None:
 )
 def vacuum(race: Race) -> Ruling | None:
     if Operation.VACUUM not in (race.loser.operation, race.winner.operation) or (
-        race.loser.single_attempt or race.loser.protocol is not Protocol.NONE
+        race.loser.single_attempt or race.loser.protocol is not ProtocolChange.NONE
     ):
         return None
     return Ruling(Level.NEVER, "VACUUM changes no row and deletes only files that no version needs")

@@ -7,7 +7,7 @@ from sluice.api.job import Operation
 from sluice.conflicts import example_jobs, row_level
 from sluice.conflicts.advice_texts import WITH_VECTORS
 from sluice.conflicts.race import Race
-from sluice.conflicts.rule import Difference, Example, Rule, Ruling, rule
+from sluice.conflicts.rule import Example, Rule, Ruling, VersionDifference, rule
 from sluice.conflicts.verdict import Level
 from sluice.footprint.model import Metadata, TableFootprint
 from sluice.footprint.operations import APPENDS, CHANGES_SOME_ROWS, WRITES_ROWS
@@ -20,7 +20,7 @@ _CELLS = "conflicts/test_databricks_matrices.py"
 _APPEND = "ConcurrentAppendException"
 _DELETE_READ = "ConcurrentDeleteReadException"
 _DELETE_DELETE = "ConcurrentDeleteDeleteException"
-_PINS = Difference(
+_PINS = VersionDifference(
     "open-source Delta has no row-level concurrency, and also takes pins from OR and from the conditions of a MERGE's "
     "clauses, which no document mentions: here only conditions joined by AND count, and in a MERGE only the ON condition.",
     ("C13", "M1"),
@@ -30,7 +30,7 @@ _PINS = Difference(
 @rule(
     says="An INSERT that reads nothing of its table never fails because of other writes of rows.",
     sources=("D4", "D8", "D9", "D19"),
-    differs=Difference(
+    differs=VersionDifference(
         "reading an older version of its own table (VERSION AS OF) counts as a read in Databricks' documents, but not "
         "in open-source Delta; here it counts.",
         ("D9", "M2"),
@@ -51,7 +51,7 @@ def blind_insert(race: Race) -> Ruling | None:
         "then see a state that, by the history, never existed."
     ),
     sources=("D4", "D8", "D10", "D11", "D13", "D19", "D20"),
-    differs=Difference(
+    differs=VersionDifference(
         "open-source Delta is Serializable by default and refuses to set anything else, and its documents know no "
         "levels: there the pair can conflict. In its code, operations that also change metadata still lose to blind "
         'appends, against Databricks\' "no operation": they wait.',
@@ -84,7 +84,7 @@ def write_serializable(race: Race) -> Ruling | None:
 @rule(
     says="OPTIMIZE does not conflict with INSERT.",
     sources=("D4", "D8", "D19", "D24"),
-    differs=Difference("in open-source Delta its INSERT must be blind.", ("C8",)),
+    differs=VersionDifference("in open-source Delta its INSERT must be blind.", ("C8",)),
     example=Example(example_jobs.OPTIMIZE, example_jobs.APPEND),
     proofs=(f"{_CELLS}::test_a_cell",),
 )
@@ -123,7 +123,7 @@ def disjoint(race: Race) -> Ruling | None:
 @rule(
     says="On tables with deletion vectors OPTIMIZE does not conflict with UPDATE, DELETE, MERGE and OPTIMIZE.",
     sources=("D4", "D5", "D8"),
-    differs=Difference(
+    differs=VersionDifference(
         "the documents of 2019 and those of open-source Delta do not mention deletion vectors: there OPTIMIZE can "
         "conflict with everything but INSERT. In open-source Delta's code deletion vectors change nothing.",
         ("D19", "D24", "C13", "M11"),
@@ -145,7 +145,7 @@ def optimize_with_vectors(race: Race) -> Ruling | None:
 @rule(
     says="Without deletion vectors, or with ZORDER BY, OPTIMIZE can conflict with changes of rows and with OPTIMIZE.",
     sources=("D4", "D6", "D8"),
-    differs=Difference(
+    differs=VersionDifference(
         "in open-source Delta two compactions fail with ConcurrentDeleteReadException, although all documents say "
         "ConcurrentDeleteDeleteException.",
         ("D15", "D21", "D26", "M11"),
@@ -177,7 +177,7 @@ def optimize(race: Race) -> Ruling | None:
 @rule(
     says="With row-level concurrency only changes of the same row conflict; because of its limits the rule still says `may`.",
     sources=("D4", "D5", "D6", "D7"),
-    differs=Difference("open-source Delta has no row-level concurrency.", ("C13",)),
+    differs=VersionDifference("open-source Delta has no row-level concurrency.", ("C13",)),
     exceptions=(_APPEND, _DELETE_READ),
     example=Example(
         example_jobs.DELETE, example_jobs.UPDATE, partitioned=False, table=example_jobs.WITH_VECTORS

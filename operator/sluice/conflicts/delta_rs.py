@@ -11,9 +11,9 @@ from sluice.api.job import Operation
 from sluice.conflicts import example_jobs
 from sluice.conflicts.advice_texts import CREATE_FIRST, OWN_TXN_APP_ID, RUN_ALONE
 from sluice.conflicts.race import Race
-from sluice.conflicts.rule import WHOLE_TABLE, Difference, Example, Rule, Ruling, rule, verdict_by
+from sluice.conflicts.rule import WHOLE_TABLE, Example, Rule, Ruling, VersionDifference, rule, verdict_by
 from sluice.conflicts.verdict import Level, Verdict
-from sluice.footprint.model import EVERYTHING, Metadata, Protocol, TableFootprint
+from sluice.footprint.model import EVERYTHING, Metadata, ProtocolChange, TableFootprint
 from sluice.predicates import Region
 from sluice.tables import Dialect
 
@@ -68,7 +68,7 @@ def first_commit(race: Race) -> Ruling | None:
         "compares versions in its own way."
     ),
     sources=("C17",),
-    differs=Difference(
+    differs=VersionDifference(
         "open-source Delta lets every job commit except a second change of the protocol.", ("C3",)
     ),
     exceptions=(_FAILED,),
@@ -77,7 +77,7 @@ def first_commit(race: Race) -> Ruling | None:
 )
 def protocol_changed(race: Race) -> Ruling | None:
     loser, winner = race.loser, race.winner
-    if winner.protocol is Protocol.NONE and loser.protocol is not Protocol.REMOVES:
+    if winner.protocol is ProtocolChange.NONE and loser.protocol is not ProtocolChange.REMOVES:
         return None
     return Ruling(
         Level.MAY,
@@ -91,7 +91,7 @@ def protocol_changed(race: Race) -> Ruling | None:
 @rule(
     says="Any Metadata action aborts every job, including compactions, even if it changes nothing.",
     sources=("C18",),
-    differs=Difference(
+    differs=VersionDifference(
         "open-source Delta spares OPTIMIZE and, from 4.1 on, lets some changes pass.", ("C5", "C12")
     ),
     exceptions=(_FAILED,),
@@ -118,7 +118,7 @@ def metadata_changed(race: Race) -> Ruling | None:
         "that a compaction adds count as well."
     ),
     sources=("C19",),
-    differs=Difference(
+    differs=VersionDifference(
         "open-source Delta compares partitions only. delta-rs does not check an overwrite or a DELETE without a "
         "predicate, nor an append that reads its own table: both jobs commit as if neither "
         "had seen the other, so they wait as well.",
@@ -148,7 +148,7 @@ def added_files(race: Race) -> Ruling | None:
         "reader of all files. From 1.3.0 on, files that a compaction removes do not count."
     ),
     sources=("C20",),
-    differs=Difference(
+    differs=VersionDifference(
         "open-source Delta lets a blind append pass, and aborts the loser at files that a compaction removes.",
         ("C8", "C9"),
     ),

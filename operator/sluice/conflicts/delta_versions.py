@@ -6,7 +6,7 @@ from sluice.tables import Dialect
 
 
 @dataclass(frozen=True)
-class Era:
+class DeltaVersion:
     """Versions that abort the same commits."""
 
     name: str
@@ -17,15 +17,15 @@ class Era:
 
 
 _E2 = frozenset({"rowTracking", "deletionVectors", "columnMapping"})
-E1 = Era("3.3 and 4.0", frozenset({"rowTracking"}), compares_metadata=False)
-E2 = Era("4.1 and 4.2", _E2, compares_metadata=True)
-E3 = Era("4.3 and later", _E2 | {"v2Checkpoint", "inCommitTimestamp"}, compares_metadata=True)
-ANY_ENGINE = Era("an unknown engine", frozenset(), compares_metadata=False)
+E1 = DeltaVersion("3.3 and 4.0", frozenset({"rowTracking"}), compares_metadata=False)
+E2 = DeltaVersion("4.1 and 4.2", _E2, compares_metadata=True)
+E3 = DeltaVersion("4.3 and later", _E2 | {"v2Checkpoint", "inCommitTimestamp"}, compares_metadata=True)
+ANY_ENGINE = DeltaVersion("an unknown engine", frozenset(), compares_metadata=False)
 """The era of an unknown engine: only what holds in every version is believed."""
 ERAS = (E1, E2, E3)
 
 
-def era_of(dialect: Dialect | None) -> Era:
+def era_of(dialect: Dialect | None) -> DeltaVersion:
     if dialect is None or not dialect.is_oss or dialect.version is None:
         return ANY_ENGINE
     if dialect.version < (4, 1):

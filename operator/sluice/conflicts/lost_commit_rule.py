@@ -29,7 +29,7 @@ _REVALIDATED = "DELTA_FEATURE_DROP_CONFLICT_REVALIDATION_FAIL"
 _AN_OPERATION = re.compile(r"[A-Za-z]+( [A-Za-z]+)*")
 
 
-class Lost(NamedTuple):
+class LostCommit(NamedTuple):
     """A commit that Delta aborted, and the one that it lost to."""
 
     exception: str
@@ -46,7 +46,7 @@ class Explained(NamedTuple):
     advice: str | None
 
 
-def explained(lost: Lost) -> Explained | None:
+def explained(lost: LostCommit) -> Explained | None:
     """Returns the one rule that can have decided, and what to change; None if there may be several."""
     if not _AN_OPERATION.fullmatch(lost.winner):
         return None
@@ -56,7 +56,7 @@ def explained(lost: Lost) -> Explained | None:
     return None if decide is None else decide(lost)
 
 
-def advice_on_others(lost: Lost) -> str:
+def advice_on_others(lost: LostCommit) -> str:
     """Returns what to change if no Sluice job made the commit that won."""
     if lost.exception == "ProtocolChangedException" and lost.winners_version == 0:
         return CREATE_FIRST
@@ -69,20 +69,20 @@ def _by(rule: Rule, advice: str | None = None) -> Explained:
     return Explained(rule.id, advice)
 
 
-def _write(lost: Lost) -> Explained | None:
+def _write(lost: LostCommit) -> Explained | None:
     if lost.loser not in ("RESTORE", "CLONE"):
         return None
     return _by(oss.single_attempt, run_alone(lost.loser))
 
 
-def _metadata(lost: Lost) -> Explained | None:
+def _metadata(lost: LostCommit) -> Explained | None:
     advice = run_alone(lost.winner)
     return _by(
         oss.metadata_changed, f"{advice}, and {CHANGES_APART}" if _PROPERTIES in lost.winner else advice
     )
 
 
-def _protocol(lost: Lost) -> Explained | None:
+def _protocol(lost: LostCommit) -> Explained | None:
     if lost.winners_version == 0:
         return _by(oss.first_commit, CREATE_FIRST)
     if lost.winner == "DROP FEATURE":
@@ -92,7 +92,7 @@ def _protocol(lost: Lost) -> Explained | None:
     return None
 
 
-def _transaction(lost: Lost) -> Explained | None:
+def _transaction(lost: LostCommit) -> Explained | None:
     if lost.message.startswith(_OTHER_DOMAIN):
         return _by(oss.same_domain)
     streams = (lost.loser == _STREAM, lost.winner == _STREAM)
@@ -103,7 +103,7 @@ def _transaction(lost: Lost) -> Explained | None:
     return _by(oss.same_transaction_id, OWN_TXN_APP_ID)
 
 
-_DECIDING: dict[str, Callable[[Lost], Explained | None]] = {
+_DECIDING: dict[str, Callable[[LostCommit], Explained | None]] = {
     "ConcurrentAppendException": lambda _: _by(oss.added_files),
     "ConcurrentDeleteReadException": lambda _: _by(oss.removed_files),
     "ConcurrentDeleteDeleteException": lambda _: _by(oss.removed_twice),

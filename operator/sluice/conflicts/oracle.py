@@ -49,7 +49,7 @@ ABORTS = frozenset(
 """What Delta raises before it writes anything: who gets one of them has lost its work, and the table nothing."""
 
 
-class Order(StrEnum):
+class PairOrder(StrEnum):
     """The order in which the two may commit while both compute."""
 
     ANY = "any"
@@ -64,7 +64,7 @@ class Conflict:
 
     table: TableKey
     verdict: Verdict
-    order: Order = Order.NONE
+    order: PairOrder = PairOrder.NONE
     """In which order the two could commit after all, if something saw to it."""
 
 
@@ -77,18 +77,18 @@ class Pair:
 
     @property
     def together(self) -> bool:
-        return self.order is Order.ANY
+        return self.order is PairOrder.ANY
 
     @property
-    def order(self) -> Order:
+    def order(self) -> PairOrder:
         levels = (self.first_loses.level, self.second_loses.level)
         if levels == (Level.NEVER, Level.NEVER):
-            return Order.ANY
+            return PairOrder.ANY
         if Level.UNSAFE in levels:
-            return Order.NONE
+            return PairOrder.NONE
         if self.second_loses.level is Level.NEVER:
-            return Order.FIRST_THEN_SECOND
-        return Order.SECOND_THEN_FIRST if self.first_loses.level is Level.NEVER else Order.NONE
+            return PairOrder.FIRST_THEN_SECOND
+        return PairOrder.SECOND_THEN_FIRST if self.first_loses.level is Level.NEVER else PairOrder.NONE
 
 
 def pair_of(first: JobFootprint, second: JobFootprint) -> Pair:

@@ -8,9 +8,9 @@ from sluice.conflicts import example_jobs
 from sluice.conflicts.advice_texts import CHANGES_APART, CREATE_FIRST, OWN_TXN_APP_ID, PAUSE_STREAM, RUN_ALONE
 from sluice.conflicts.delta_versions import ANY_ENGINE
 from sluice.conflicts.race import Race
-from sluice.conflicts.rule import WHOLE_TABLE, Difference, Example, Rule, Ruling, rule, verdict_by
+from sluice.conflicts.rule import WHOLE_TABLE, Example, Rule, Ruling, VersionDifference, rule, verdict_by
 from sluice.conflicts.verdict import Level, Verdict
-from sluice.footprint.model import Metadata, Protocol, TableFootprint
+from sluice.footprint.model import Metadata, ProtocolChange, TableFootprint
 from sluice.footprint.sql.advice import how_to_know
 
 _REPLAY = "conflicts/test_replay.py"
@@ -30,7 +30,7 @@ _CHANGES_APART = f"{RUN_ALONE}, and {CHANGES_APART}"
 @rule(
     says="RESTORE, CLONE and CONVERT try one version only: any commit made meanwhile is a conflict.",
     sources=("C11", "M15"),
-    differs=Difference("no document mentions it."),
+    differs=VersionDifference("no document mentions it."),
     exceptions=(_WRITE,),
     example=Example(example_jobs.RESTORE, example_jobs.APPEND),
     proofs=(
@@ -54,7 +54,7 @@ def single_attempt(race: Race) -> Ruling | None:
 @rule(
     says="A job that begins on a path without a table and finds one at its commit fails.",
     sources=("M8",),
-    differs=Difference(
+    differs=VersionDifference(
         "documents name the same exception for replacing an existing table, which fails with MetadataChangedException.",
         ("D18", "D28", "M17"),
     ),
@@ -77,7 +77,9 @@ def first_commit(race: Race) -> Ruling | None:
     )
 
 
-_ANY_UPGRADE = Difference("documents say that any upgrade of the protocol aborts.", ("D18", "D23", "D28"))
+_ANY_UPGRADE = VersionDifference(
+    "documents say that any upgrade of the protocol aborts.", ("D18", "D23", "D28")
+)
 
 
 @rule(
@@ -87,7 +89,7 @@ _ANY_UPGRADE = Difference("documents say that any upgrade of the protocol aborts
     proofs=("conflicts/test_two_protocols.py::test_who_drops_a_feature_may_lose_to_whoever_uses_it",),
 )
 def feature_dropped_under_writers(race: Race) -> Ruling | None:
-    if race.loser.protocol is not Protocol.REMOVES:
+    if race.loser.protocol is not ProtocolChange.REMOVES:
         return None
     return Ruling(
         Level.MAY,
@@ -108,7 +110,7 @@ def feature_dropped_under_writers(race: Race) -> Ruling | None:
 )
 def feature_removed(race: Race) -> Ruling | None:
     loser, winner = race.loser, race.winner
-    if winner.protocol is not Protocol.REMOVES or loser.retries_itself:
+    if winner.protocol is not ProtocolChange.REMOVES or loser.retries_itself:
         return None
     return Ruling(
         Level.MAY,
@@ -131,7 +133,7 @@ def feature_removed(race: Race) -> Ruling | None:
     ),
 )
 def two_protocols(race: Race) -> Ruling | None:
-    if Protocol.NONE in (race.loser.protocol, race.winner.protocol):
+    if ProtocolChange.NONE in (race.loser.protocol, race.winner.protocol):
         return None
     return Ruling(Level.MAY, "both may change the table's protocol", _PROTOCOL, _CHANGES_APART, WHOLE_TABLE)
 
@@ -146,7 +148,7 @@ winner's commit."""
         "A change of schema or properties aborts every job that began before it; later versions make more exceptions."
     ),
     sources=("C5", "C12", "C15", "M3", "M4", "M5", "M13", "M14", "M17"),
-    differs=Difference(
+    differs=VersionDifference(
         "Databricks' documents say that every change aborts every concurrent write, and open-source Delta's name no "
         "exceptions; here OPTIMIZE survives what leaves the partition columns as they are, and enabling some features or, "
         "from 4.1 on, writing unchanged metadata "
@@ -176,7 +178,7 @@ def metadata_changed(race: Race) -> Ruling | None:
         and not loser.enables & _IN_STEPS
         and not any(_may_have_identity_columns(side) for side in (loser, winner))
     )
-    clear = Protocol.NONE in (loser.protocol, winner.protocol)
+    clear = ProtocolChange.NONE in (loser.protocol, winner.protocol)
     advice: str | None = _CHANGES_APART
     if _may_have_identity_columns(winner):
         advice = how_to_know(winner.table, winner.operation)
@@ -220,7 +222,9 @@ def _harmless(race: Race) -> bool:
 @rule(
     says="Two commits that write the same metadata domain, such as the clustering columns, exclude each other.",
     sources=("C6", "D33", "M7"),
-    differs=Difference("the documents on write conflicts do not mention it; the protocol requires it."),
+    differs=VersionDifference(
+        "the documents on write conflicts do not mention it; the protocol requires it."
+    ),
     exceptions=(_TRANSACTION,),
     example=Example(
         example_jobs.OVERWRITE,
@@ -249,7 +253,7 @@ def same_domain(race: Race) -> Ruling | None:
 @rule(
     says="Of two writes under one txnAppId the second aborts, whatever their versions.",
     sources=("C7",),
-    differs=Difference("documents mention only streams on one checkpoint.", ("D17",)),
+    differs=VersionDifference("documents mention only streams on one checkpoint.", ("D17",)),
     exceptions=(_TRANSACTION,),
     example=Example(example_jobs.WRITE_WITH_ID, example_jobs.WRITE_WITH_ID),
     proofs=(
@@ -275,7 +279,7 @@ def same_transaction_id(race: Race) -> Ruling | None:
         "count as well."
     ),
     sources=("C1", "C2", "C8", "M1", "M10", "M16"),
-    differs=Difference(
+    differs=VersionDifference(
         "open-source Delta's documents say that it depends on the set of files; Databricks' judge conflicts row by row "
         "where tables have deletion vectors, let blind INSERTs through by default (WriteSerializable), and do not "
         "mention files that OPTIMIZE adds.",
@@ -316,7 +320,7 @@ def added_files(race: Race) -> Ruling | None:
         "The winner removes or rewrites files that the loser read. Which files these are depends on the rows."
     ),
     sources=("C9", "M11"),
-    differs=Difference(
+    differs=VersionDifference(
         "all documents say that two compactions fail with ConcurrentDeleteDelete; Databricks' current ones let "
         "OPTIMIZE pass on tables with deletion vectors.",
         ("D5", "D8", "D15", "D21", "D26"),
@@ -345,7 +349,7 @@ def removed_files(race: Race) -> Ruling | None:
 @rule(
     says="Both remove the same files: only dynamic overwrite removes files that it has not read.",
     sources=("C10", "M12"),
-    differs=Difference(
+    differs=VersionDifference(
         "documents give two compactions as the cause, but those fail with ConcurrentDeleteRead.",
         ("D15", "D21", "D26", "M11"),
     ),
@@ -374,7 +378,7 @@ def removed_twice(race: Race) -> Ruling | None:
         "A stream that reads a table fails at a commit that changes the table's schema, and goes on once it is restarted."
     ),
     sources=("D30",),
-    differs=Difference(
+    differs=VersionDifference(
         "Databricks' documents say so for every change of metadata; a footprint does not tell which changes leave the "
         "schema as it was, so this is only `may`.",
         ("D2",),

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from sluice.conflicts.advice_texts import BIND_THE_NAME
-from sluice.conflicts.delta_versions import Era, era_of
+from sluice.conflicts.delta_versions import DeltaVersion, era_of
 from sluice.footprint.model import JobFootprint, TableFootprint
 from sluice.predicates import Region, disjoint
 from sluice.tables import Dialect, TableKey
@@ -26,7 +26,7 @@ class Race(NamedTuple):
         return self.losing_job.dialect
 
     @property
-    def era(self) -> Era:
+    def era(self) -> DeltaVersion:
         return era_of(self.losing_job.dialect)
 
     def meet(self, one: Region, other: Region) -> bool:

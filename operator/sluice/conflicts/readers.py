@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from sluice.conflicts import databricks, example_jobs, oss, stores_and_runs
 from sluice.conflicts.advice_texts import END_STREAM, SKIP_CHANGES
 from sluice.conflicts.race import Race
-from sluice.conflicts.rule import WHOLE_TABLE, Difference, Example, Rule, Ruling, rule
+from sluice.conflicts.rule import WHOLE_TABLE, Example, Rule, Ruling, VersionDifference, rule
 from sluice.conflicts.verdict import Level, Verdict, only_possible
 from sluice.footprint.model import Follows, JobFootprint
 from sluice.footprint.operations import CHANGES_SOME_ROWS, KEEPS_ROWS
@@ -87,7 +87,7 @@ def streamed_rows(race: Race) -> Ruling | None:
         "neither starting it again helps nor an option of its source, only a new checkpoint."
     ),
     sources=("M19",),
-    differs=Difference(
+    differs=VersionDifference(
         "documents say of each change of the schema that a stream goes on once it is started again.", ("D30",)
     ),
     example=Example(example_jobs.STREAM_FROM_ORDERS, "ALTER TABLE orders DROP COLUMN amount"),

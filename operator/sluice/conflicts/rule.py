@@ -46,7 +46,7 @@ class Example:
     """Facts about the table besides its columns."""
 
 
-class Difference(NamedTuple):
+class VersionDifference(NamedTuple):
     """Where documents, or documents and code, disagree, and what the rule does about it."""
 
     text: str
@@ -66,7 +66,7 @@ class Rule:
     says: str
     sources: tuple[str, ...]
     """Ids of findings in docs/sources.md."""
-    differs: Difference | None
+    differs: VersionDifference | None
     exceptions: tuple[str, ...]
     """All exceptions that the loser may get by this rule; none if it gets no exception, or one that is not known."""
     example: Example
@@ -84,7 +84,7 @@ def rule(
     example: Example,
     proofs: tuple[str, ...],
     sources: tuple[str, ...] = (),
-    differs: Difference | None = None,
+    differs: VersionDifference | None = None,
     exceptions: tuple[str, ...] = (),
 ) -> Callable[[Decide], Rule]:
     """Makes a rule from the function that decides for it."""

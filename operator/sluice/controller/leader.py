@@ -10,41 +10,41 @@ from redis.asyncio import Redis
 from sluice.api import names
 from sluice.api.durations import seconds
 from sluice.controller.applications.applications import Applications
-from sluice.controller.applications.restored_applications import CameBack
-from sluice.controller.cache.cluster_cache import World
-from sluice.controller.cache.full_list import Relist
+from sluice.controller.applications.restored_applications import RestoredApplications
+from sluice.controller.cache.cluster_cache import ClusterCache
+from sluice.controller.cache.full_list import FullList
 from sluice.controller.execution.attempts import Attempts
-from sluice.controller.execution.cleanup import Leftovers
-from sluice.controller.execution.job_figures import Figures
-from sluice.controller.execution.lease_revocation import Revoking
-from sluice.controller.execution.manual_retries import ByHand
-from sluice.controller.leadership.election import Leadership
+from sluice.controller.execution.cleanup import Cleanup
+from sluice.controller.execution.job_figures import JobFigures
+from sluice.controller.execution.lease_revocation import LeaseRevocation
+from sluice.controller.execution.manual_retries import ManualRetries
+from sluice.controller.leadership.election import Election
 from sluice.controller.leadership.epoch_policy import EpochPolicy
-from sluice.controller.leadership.prerequisites import Surroundings
+from sluice.controller.leadership.prerequisites import Prerequisites
 from sluice.controller.lease_table.table import LeaseTable
-from sluice.controller.lease_table.unexplained_leases import Unexplained
-from sluice.controller.policy_work.change_gate import OwnChanges
+from sluice.controller.lease_table.unexplained_leases import UnexplainedLeaseKeeper
+from sluice.controller.policy_work.change_gate import ChangeGate
 from sluice.controller.process.configuration import OperatorConfig
 from sluice.controller.process.health import Pulse
 from sluice.controller.process.metrics import Metrics, WorkDone
-from sluice.controller.process.object_workers import Workers
-from sluice.controller.process.operator_conditions import Conditions
+from sluice.controller.process.object_workers import ObjectWorkers
+from sluice.controller.process.operator_conditions import OperatorConditions
 from sluice.controller.process.timers import Timers
-from sluice.controller.readers.name_bindings import NamesFromReports
-from sluice.controller.readers.run_commits import RunLogs
+from sluice.controller.readers.name_bindings import NameBindings
+from sluice.controller.readers.run_commits import RunCommits
 from sluice.controller.readers.spec_reader import SpecReader
 from sluice.controller.readers.table_reader import TableReader
-from sluice.controller.reporting.error_isolation import Guard
+from sluice.controller.reporting.error_isolation import ErrorIsolation
 from sluice.controller.reporting.events import EventWriter
 from sluice.controller.reporting.status_writer import StatusWriter
-from sluice.controller.scheduling.admission import Admitting
+from sluice.controller.scheduling.admission import JobAdmission
 from sluice.controller.scheduling.holders import Holders
 from sluice.controller.scheduling.loop import Loop
 from sluice.installations.reported_names import ReportedNamesMap
 from sluice.installations.unexplained_leases import UnexplainedLeases
 from sluice.kube.client import ApiError, Kube
 from sluice.leases import ForgottenError, LeaseStore
-from sluice.lifecycle.job.visible_blockers import Neighbours
+from sluice.lifecycle.job.visible_blockers import VisibleBlockers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,22 +54,22 @@ class Shared:
     config: OperatorConfig
     kube: Kube
     redis: "Redis"
-    world: World
+    world: ClusterCache
     specs: SpecReader
     tables: TableReader
-    logs: RunLogs
-    conditions: Conditions
-    leadership: Leadership
+    logs: RunCommits
+    conditions: OperatorConditions
+    leadership: Election
     events: EventWriter
     metrics: Metrics
     pulse: Pulse
-    surroundings: Surroundings
-    own_changes: OwnChanges
+    surroundings: Prerequisites
+    own_changes: ChangeGate
 
 
 def loop_of(shared: Shared, installation: str) -> Loop:
     config, kube, world = shared.config, shared.kube, shared.world
-    relist = Relist(kube, world, config.watch_namespaces or (None,))
+    relist = FullList(kube, world, config.watch_namespaces or (None,))
     epochs = EpochPolicy(
         kube,
         shared.conditions,
@@ -81,24 +81,22 @@ def loop_of(shared: Shared, installation: str) -> Loop:
     events = shared.events
     applications = Applications(kube, world, epochs)
     timers = Timers()
-    neighbours = Neighbours.of(config.shared_namespaces)
+    neighbours = VisibleBlockers.of(config.shared_namespaces)
 
     def refused(error: ApiError) -> None:
         if epochs.says_it_is_over(error):
             leases.mistrust(ForgottenError(f"the API server says that another leader has begun: {error}"))
 
-    guard = Guard(world, relist, statuses, events, timers, refused=refused)
-    workers = Workers(guard.on)
-    reported = NamesFromReports(
-        ReportedNamesMap(kube, config.namespace, config.deployment), world, config.owners
-    )
+    guard = ErrorIsolation(world, relist, statuses, events, timers, refused=refused)
+    workers = ObjectWorkers(guard.on)
+    reported = NameBindings(ReportedNamesMap(kube, config.namespace, config.deployment), world, config.owners)
     leases = LeaseTable(
         LeaseStore(shared.redis, config.deployment, installation),
         world=world,
         relist=relist,
         leadership=shared.leadership,
         statuses=statuses,
-        unexplained=Unexplained(
+        unexplained=UnexplainedLeaseKeeper(
             UnexplainedLeases(kube, config.namespace, config.deployment),
             world=world,
             relist=relist,
@@ -107,14 +105,14 @@ def loop_of(shared: Shared, installation: str) -> Loop:
                 names.revoke_command, namespace=config.namespace, deployment=config.deployment
             ),
         ),
-        came_back=CameBack(world, applications),
+        came_back=RestoredApplications(world, applications),
         names=reported,
         redis=config.redis,
         conditions=shared.conditions,
         guard=guard,
         epochs=epochs,
     )
-    leftovers = Leftovers(
+    leftovers = Cleanup(
         world,
         leases,
         applications,
@@ -122,7 +120,7 @@ def loop_of(shared: Shared, installation: str) -> Loop:
         changed=shared.tables.changed,
         ttl=config.ttl_seconds_after_finished,
     )
-    figures = Figures(shared.metrics, world, leases)
+    figures = JobFigures(shared.metrics, world, leases)
     attempts = Attempts(
         world=world,
         leases=leases,
@@ -136,7 +134,7 @@ def loop_of(shared: Shared, installation: str) -> Loop:
         timers=timers,
         neighbours=neighbours,
     )
-    admitting = Admitting(
+    admitting = JobAdmission(
         world=world,
         leases=leases,
         holders=Holders(world, leases),
@@ -166,8 +164,8 @@ def loop_of(shared: Shared, installation: str) -> Loop:
         leftovers=leftovers,
         attempts=attempts,
         admitting=admitting,
-        by_hand=ByHand(world, statuses, events, figures, neighbours),
-        revoking=Revoking(
+        by_hand=ManualRetries(world, statuses, events, figures, neighbours),
+        revoking=LeaseRevocation(
             world=world,
             applications=applications,
             leases=leases,

@@ -9,28 +9,28 @@ from typing import Any
 
 from sluice.api.durations import seconds
 from sluice.api.operator_status import OperatorConditionType
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.controller.cache.job_counts import OF_STREAMS
 from sluice.controller.leader import Shared, loop_of
-from sluice.controller.leadership.election import Leadership
-from sluice.controller.leadership.election_thread import LeadershipBeside
-from sluice.controller.leadership.installation_claim import Claiming
-from sluice.controller.leadership.prerequisites import Refusals, Surroundings
+from sluice.controller.leadership.election import Election
+from sluice.controller.leadership.election_thread import ElectionThread
+from sluice.controller.leadership.installation_claim import InstallationClaim
+from sluice.controller.leadership.prerequisites import Prerequisites, Refusals
 from sluice.controller.lease_table.table import REFUSES_US
 from sluice.controller.policy_tasks import Work, at_work
 from sluice.controller.policy_work import policy_watch
-from sluice.controller.policy_work.change_gate import OwnChanges
+from sluice.controller.policy_work.change_gate import ChangeGate
 from sluice.controller.policy_work.policy_status import PolicyStatuses
-from sluice.controller.policy_work.table_observations import PolicyLooks
+from sluice.controller.policy_work.table_observations import TableObservations
 from sluice.controller.process.configuration import OperatorConfig
 from sluice.controller.process.health import Health, Pulse, beat_while_turning
 from sluice.controller.process.http import served
-from sluice.controller.process.metrics import Metrics, Standing, WorkDone
-from sluice.controller.process.operator_conditions import Conditions
+from sluice.controller.process.metrics import GaugeValues, Metrics, WorkDone
+from sluice.controller.process.operator_conditions import OperatorConditions
 from sluice.controller.process.redis_client import connected
 from sluice.controller.process.shutdown import end, heed_signals
 from sluice.controller.readers.quarantine import Quarantine
-from sluice.controller.readers.run_commits import RunLogs
+from sluice.controller.readers.run_commits import RunCommits
 from sluice.controller.readers.spec_reader import SpecReader
 from sluice.controller.readers.table_processes import TableProcesses
 from sluice.controller.readers.table_reader import TableReader
@@ -38,9 +38,9 @@ from sluice.controller.reporting.condition_events import tell_transitions
 from sluice.controller.reporting.events import EventWriter
 from sluice.controller.scheduling.loop import Loop
 from sluice.kube.client import Kube
-from sluice.kube.rate_limit import Pace
+from sluice.kube.rate_limit import RateLimit
 from sluice.kube.watch_loop import Watcher
-from sluice.lifecycle.job.visible_blockers import Neighbours
+from sluice.lifecycle.job.visible_blockers import VisibleBlockers
 
 logger = logging.getLogger(__name__)
 
@@ -54,16 +54,16 @@ async def run(config: OperatorConfig) -> None:
         refusals.asked(verb, resource, code, seconds)
 
     redis = connected(config.redis, metrics.asked_redis)
-    kube = await Kube.connect(asked=asked, pace=Pace(config.api_qps, config.api_burst))
-    world = World(config.runtimes, config.engines, config.owners)
+    kube = await Kube.connect(asked=asked, pace=RateLimit(config.api_qps, config.api_burst))
+    world = ClusterCache(config.runtimes, config.engines, config.owners)
     namespaces: tuple[str | None, ...] = config.watch_namespaces or (None,)
     logs_of_tables = TableProcesses()
-    looks = PolicyLooks(world, logs_of_tables.look, every=seconds(config.policy_look))
+    looks = TableObservations(world, logs_of_tables.look, every=seconds(config.policy_look))
     tables = TableReader(world, logs_of_tables.facts, told=looks.changed)
     specs = SpecReader(world)
-    logs = RunLogs(logs_of_tables.commits, world.mark)
-    conditions = Conditions()
-    leadership = await LeadershipBeside.connect(conditions, config, partial(Kube.connect, asked=asked))
+    logs = RunCommits(logs_of_tables.commits, world.mark)
+    conditions = OperatorConditions()
+    leadership = await ElectionThread.connect(conditions, config, partial(Kube.connect, asked=asked))
     watchers = tuple(
         Watcher(kube, mirror, namespace)
         for mirror in world.mirrors
@@ -71,7 +71,7 @@ async def run(config: OperatorConfig) -> None:
         for namespace in namespaces
     )
     pulse, main = Pulse(), Pulse()
-    surroundings = Surroundings(kube, world, config, refusals)
+    surroundings = Prerequisites(kube, world, config, refusals)
 
     def missing() -> list[str]:
         refused = conditions.failing(OperatorConditionType.LEASE_TABLE_USABLE, REFUSES_US)
@@ -94,7 +94,7 @@ async def run(config: OperatorConfig) -> None:
     tasks = [asyncio.create_task(brought, name="kopf")]
     tasks += [asyncio.create_task(watcher.run(), name="watch") for watcher in watchers]
 
-    claiming = Claiming(kube, config, conditions)
+    claiming = InstallationClaim(kube, config, conditions)
     events = EventWriter(kube, leadership.identity, metrics.dropped_event)
 
     shared = Shared(
@@ -111,7 +111,7 @@ async def run(config: OperatorConfig) -> None:
         metrics=metrics,
         pulse=pulse,
         surroundings=surroundings,
-        own_changes=OwnChanges(world, looks),
+        own_changes=ChangeGate(world, looks),
     )
 
     async def lead() -> None:
@@ -151,7 +151,7 @@ async def run(config: OperatorConfig) -> None:
 
 
 def _beside_the_loop(
-    shared: Shared, looks: PolicyLooks, logs_of_tables: TableProcesses
+    shared: Shared, looks: TableObservations, logs_of_tables: TableProcesses
 ) -> Callable[[Loop], Work]:
     """What a leader does beside its loop: for tables in quarantine, and for policies."""
     statuses = PolicyStatuses(
@@ -159,7 +159,7 @@ def _beside_the_loop(
         shared.world,
         shared.leadership,
         looks=looks,
-        neighbours=Neighbours.of(shared.config.shared_namespaces),
+        neighbours=VisibleBlockers.of(shared.config.shared_namespaces),
     )
     shared.metrics.count(WorkDone.POLICY_LOOKS, lambda: looks.looks)
     shared.metrics.count(WorkDone.POLICY_STATUSES, lambda: statuses.written)
@@ -177,12 +177,12 @@ def _beside_the_loop(
     return work
 
 
-def _standing(world: World, leadership: Leadership, conditions: Conditions) -> Standing:
+def _standing(world: ClusterCache, leadership: Election, conditions: OperatorConditions) -> GaugeValues:
     leads = leadership.leads()
     tally = world.tally
     phases = {phase: count for phase, count in tally.phases.items() if count}
     now = datetime.now(UTC)
-    return Standing(
+    return GaugeValues(
         leads,
         leadership.epoch if leads else 0,
         phases,
@@ -201,9 +201,9 @@ def _seconds_since(at: datetime | None, now: datetime) -> float:
 
 
 async def _lead(
-    leadership: Leadership,
-    claiming: Claiming,
-    conditions: Conditions,
+    leadership: Election,
+    claiming: InstallationClaim,
+    conditions: OperatorConditions,
     loop: Callable[[str], Loop],
     beside: Callable[[Loop], Work],
 ) -> None:

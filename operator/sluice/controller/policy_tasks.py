@@ -5,23 +5,23 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sluice.controller.leader import Shared
-from sluice.controller.policy_work.maintenance import MaintenanceOfPolicies
+from sluice.controller.policy_work.maintenance import PolicyMaintenance
 from sluice.controller.policy_work.policy_jobs import PolicyJobs
-from sluice.controller.policy_work.policy_reconciler import PolicyRounds, Visit
+from sluice.controller.policy_work.policy_reconciler import PolicyReconciler, Visit
 from sluice.controller.policy_work.policy_status import PolicyStatuses
-from sluice.controller.policy_work.remediation_jobs import Remedies
-from sluice.controller.policy_work.table_observations import PolicyLooks
+from sluice.controller.policy_work.remediation_jobs import RemediationJobs
+from sluice.controller.policy_work.table_observations import TableObservations
 from sluice.controller.scheduling.loop import Loop
-from sluice.lifecycle.job.visible_blockers import Neighbours
+from sluice.lifecycle.job.visible_blockers import VisibleBlockers
 
 Work = Mapping[str, Callable[[], Coroutine[Any, Any, None]]]
 
 
-def at_work(shared: Shared, looks: PolicyLooks, statuses: PolicyStatuses, loop: Loop) -> Work:
+def at_work(shared: Shared, looks: TableObservations, statuses: PolicyStatuses, loop: Loop) -> Work:
     """What runs as long as this replica leads, by its name."""
     jobs = PolicyJobs(shared.kube, shared.world, loop.epochs, refused=loop.guard.told)
-    neighbours = Neighbours.of(shared.config.shared_namespaces)
-    remedies = Remedies(
+    neighbours = VisibleBlockers.of(shared.config.shared_namespaces)
+    remedies = RemediationJobs(
         world=shared.world,
         looks=looks,
         jobs=jobs,
@@ -31,7 +31,7 @@ def at_work(shared: Shared, looks: PolicyLooks, statuses: PolicyStatuses, loop: 
         profiles=shared.config.runtimes,
         began=datetime.now(UTC),
     )
-    maintenance = MaintenanceOfPolicies(
+    maintenance = PolicyMaintenance(
         world=shared.world,
         looks=looks,
         jobs=jobs,
@@ -40,8 +40,8 @@ def at_work(shared: Shared, looks: PolicyLooks, statuses: PolicyStatuses, loop: 
         neighbours=neighbours,
     )
 
-    def rounds(visit: Visit, what: str) -> PolicyRounds:
-        return PolicyRounds(
+    def rounds(visit: Visit, what: str) -> PolicyReconciler:
+        return PolicyReconciler(
             visit,
             what,
             world=shared.world,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Refused:
+class RefusedProperty:
     why: str
     """To go on after the property's name."""
     names: tuple[str, ...] = ()
@@ -13,15 +13,15 @@ class Refused:
 
 
 REFUSED = (
-    Refused(
+    RefusedProperty(
         "is the table's protocol, which is never set by number: name what you need under features",
         names=("delta.minReaderVersion", "delta.minWriterVersion"),
     ),
-    Refused(
+    RefusedProperty(
         "is a feature of the table's protocol, which no property turns on: name it under features",
         beginnings=("delta.feature.",),
     ),
-    Refused(
+    RefusedProperty(
         "is kept by Delta itself: remove it",
         names=(
             "delta.columnMapping.maxColumnId",
@@ -31,48 +31,48 @@ REFUSED = (
         ),
         beginnings=("delta.coordinatedCommits.", "delta.rowTracking.", "delta.redirect"),
     ),
-    Refused(
+    RefusedProperty(
         "is what Delta sets before it drops row tracking: remove it",
         names=("delta.rowTrackingSuspended",),
     ),
-    Refused(
+    RefusedProperty(
         "only counts where a table is created: remove it",
         names=("delta.ignoreProtocolDefaults",),
     ),
-    Refused(
+    RefusedProperty(
         "breaks the table where a transaction takes longer than it says: set it by hand for the one DROP FEATURE, and remove it "
         "here",
         names=("delta.dropFeatureTruncateHistory.retentionDuration",),
     ),
-    Refused(
+    RefusedProperty(
         "is an old name: write delta.autoOptimize.optimizeWrite or delta.autoOptimize.autoCompact",
         names=("delta.autoOptimize",),
     ),
-    Refused(
+    RefusedProperty(
         "is an old name: write delta.enableChangeDataFeed",
         names=("delta.enableChangeDataCapture",),
     ),
-    Refused(
+    RefusedProperty(
         "is a property of Databricks, which open-source Delta refuses: remove it",
         names=("delta.targetFileSize", "delta.tuneFileSizesForRewrites"),
     ),
-    Refused(
+    RefusedProperty(
         "is a constraint, which no property adds: ALTER TABLE ... ADD CONSTRAINT checks all rows first",
         beginnings=("delta.constraints.",),
     ),
-    Refused(
+    RefusedProperty(
         "belongs to the conversion to another format: set it with that, and remove it here",
         beginnings=("delta.universalFormat.config.",),
     ),
-    Refused(
+    RefusedProperty(
         "is no property in the table's log: COMMENT ON TABLE sets it",
         names=("comment",),
     ),
-    Refused(
+    RefusedProperty(
         "is how a catalog keeps the clustering columns: say clusterBy",
         names=("clusteringColumns",),
     ),
-    Refused(
+    RefusedProperty(
         "is kept by Spark or by the catalog, and no property that a statement sets: remove it",
         names=(
             *("location", "provider", "owner", "external", "is_managed_location", "collation"),

@@ -9,7 +9,7 @@ from sluice.engines.apache_settings import TOLERATIONS, identity_of
 from sluice.engines.apache_states import kept_of, progress_in
 from sluice.engines.attempt import AttemptRun
 from sluice.engines.driver_pod import containers, with_proof
-from sluice.engines.engine import Progress
+from sluice.engines.engine import ApplicationState
 from sluice.engines.profile import RuntimeProfile
 from sluice.engines.stamped_metadata import labels_of, lease_of, metadata_of
 from sluice.templates.pod import ACCOUNT_FIELDS, EXECUTOR_CONTAINER
@@ -46,7 +46,7 @@ class Apache:
             "spec": _of_profile(run) if run.template is None else apache_template.spec_of(run, run.template),
         }
 
-    def progress(self, application: dict[str, Any]) -> Progress:
+    def progress(self, application: dict[str, Any]) -> ApplicationState:
         return progress_in(application.get("status") or {})
 
     def kept(self, status: dict[str, Any]) -> dict[str, Any]:

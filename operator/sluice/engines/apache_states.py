@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from enum import Enum, auto
 from typing import Any
 
-from sluice.engines.engine import Progress
+from sluice.engines.engine import ApplicationState
 
 _LONGEST_MESSAGE = 1024
 
 
-class Meaning(Enum):
+class StateMeaning(Enum):
     MAY_START = auto()
     """Its driver may be started at any moment, whatever became of an earlier one."""
     HAS_HAD_ITS_DRIVER = auto()
@@ -26,25 +26,25 @@ class Meaning(Enum):
 
 
 MEANINGS = {
-    "": Meaning.MAY_START,
-    "Submitted": Meaning.MAY_START,
-    "ScheduledToRestart": Meaning.MAY_START,
-    "DriverRequested": Meaning.HAS_HAD_ITS_DRIVER,
-    "DriverStarted": Meaning.HAS_HAD_ITS_DRIVER,
-    "DriverReady": Meaning.HAS_HAD_ITS_DRIVER,
-    "InitializedBelowThresholdExecutors": Meaning.HAS_HAD_ITS_DRIVER,
-    "RunningHealthy": Meaning.HAS_HAD_ITS_DRIVER,
-    "RunningWithPartialCapacity": Meaning.HAS_HAD_ITS_DRIVER,
-    "RunningWithBelowThresholdExecutors": Meaning.HAS_HAD_ITS_DRIVER,
-    "DriverStartTimedOut": Meaning.HAS_HAD_ITS_DRIVER,
-    "DriverReadyTimedOut": Meaning.HAS_HAD_ITS_DRIVER,
-    "ExecutorsStartTimedOut": Meaning.HAS_HAD_ITS_DRIVER,
-    "DriverEvicted": Meaning.HAS_HAD_ITS_DRIVER,
-    "Succeeded": Meaning.HAS_HAD_ITS_DRIVER,
-    "Failed": Meaning.STOPS,
-    "SchedulingFailure": Meaning.STOPS,
-    "ResourceReleased": Meaning.IS_OVER,
-    "TerminatedWithoutReleaseResources": Meaning.IS_OVER,
+    "": StateMeaning.MAY_START,
+    "Submitted": StateMeaning.MAY_START,
+    "ScheduledToRestart": StateMeaning.MAY_START,
+    "DriverRequested": StateMeaning.HAS_HAD_ITS_DRIVER,
+    "DriverStarted": StateMeaning.HAS_HAD_ITS_DRIVER,
+    "DriverReady": StateMeaning.HAS_HAD_ITS_DRIVER,
+    "InitializedBelowThresholdExecutors": StateMeaning.HAS_HAD_ITS_DRIVER,
+    "RunningHealthy": StateMeaning.HAS_HAD_ITS_DRIVER,
+    "RunningWithPartialCapacity": StateMeaning.HAS_HAD_ITS_DRIVER,
+    "RunningWithBelowThresholdExecutors": StateMeaning.HAS_HAD_ITS_DRIVER,
+    "DriverStartTimedOut": StateMeaning.HAS_HAD_ITS_DRIVER,
+    "DriverReadyTimedOut": StateMeaning.HAS_HAD_ITS_DRIVER,
+    "ExecutorsStartTimedOut": StateMeaning.HAS_HAD_ITS_DRIVER,
+    "DriverEvicted": StateMeaning.HAS_HAD_ITS_DRIVER,
+    "Succeeded": StateMeaning.HAS_HAD_ITS_DRIVER,
+    "Failed": StateMeaning.STOPS,
+    "SchedulingFailure": StateMeaning.STOPS,
+    "ResourceReleased": StateMeaning.IS_OVER,
+    "TerminatedWithoutReleaseResources": StateMeaning.IS_OVER,
 }
 """All that it has. What a state means that isn't among them nobody knows: it is as if the driver could come at any moment."""
 
@@ -61,19 +61,19 @@ FAILURES = frozenset(
 """Those whose message says what went wrong."""
 
 
-def progress_in(status: dict[str, Any]) -> Progress:
+def progress_in(status: dict[str, Any]) -> ApplicationState:
     current = status.get("currentState") or {}
     now = _summary(current)
     told, driver_was_seen = current, False
     for state in (*_history(status), current):
-        meaning = MEANINGS.get(_summary(state), Meaning.MAY_START)
-        if meaning is Meaning.MAY_START:
+        meaning = MEANINGS.get(_summary(state), StateMeaning.MAY_START)
+        if meaning is StateMeaning.MAY_START:
             driver_was_seen = False
-        elif meaning is Meaning.HAS_HAD_ITS_DRIVER:
+        elif meaning is StateMeaning.HAS_HAD_ITS_DRIVER:
             driver_was_seen = True
-        if meaning is not Meaning.IS_OVER:
+        if meaning is not StateMeaning.IS_OVER:
             told = state
-    return Progress(MEANINGS.get(now) is Meaning.IS_OVER, driver_was_seen, _words(told))
+    return ApplicationState(MEANINGS.get(now) is StateMeaning.IS_OVER, driver_was_seen, _words(told))
 
 
 def kept_of(status: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from sluice.engines.profile import RuntimeProfile
 
 
 @dataclass(frozen=True)
-class Progress:
+class ApplicationState:
     """What an application's own state tells."""
 
     has_ended: bool
@@ -54,7 +54,7 @@ class Engine(Protocol):
         """The body of the create request. It carries the lease and our finalizer from its first moment, so that
         whatever happens to the operator after this request, the lease can be found again."""
 
-    def progress(self, application: dict[str, Any]) -> Progress: ...
+    def progress(self, application: dict[str, Any]) -> ApplicationState: ...
 
     def kept(self, status: dict[str, Any]) -> dict[str, Any]:
         """What is read of an application's status: thousands of them stay in memory."""

@@ -7,7 +7,7 @@ from sluice.api.engine_kind import EngineKind
 from sluice.engines import kubeflow_template
 from sluice.engines.attempt import AttemptRun, driver_pod_name, executor_names
 from sluice.engines.driver_pod import containers, with_proof
-from sluice.engines.engine import Progress
+from sluice.engines.engine import ApplicationState
 from sluice.engines.profile import RuntimeProfile
 from sluice.engines.served_namespaces import LABELS
 from sluice.engines.stamped_metadata import labels_of, lease_of, metadata_of
@@ -43,7 +43,7 @@ class Kubeflow:
     def manifest(self, run: AttemptRun) -> dict[str, Any]:
         return _application(run)
 
-    def progress(self, application: dict[str, Any]) -> Progress:
+    def progress(self, application: dict[str, Any]) -> ApplicationState:
         status = application.get("status") or {}
         said = status.get("applicationState") or {}
         state = str(said.get("state", ""))
@@ -52,7 +52,9 @@ class Kubeflow:
         is_suspended = not is_over and (
             state in _HELD_BACK or (application.get("spec") or {}).get("suspend") is True
         )
-        return Progress(is_over, driver_was_seen, str(said.get("errorMessage") or state), is_suspended)
+        return ApplicationState(
+            is_over, driver_was_seen, str(said.get("errorMessage") or state), is_suspended
+        )
 
     def kept(self, status: dict[str, Any]) -> dict[str, Any]:
         return {

@@ -11,7 +11,7 @@ from typing import Any
 
 from sluice.engines.attempt import LABEL_SPARK
 from sluice.engines.disruption import Disruption, disruption_of, silent_since
-from sluice.engines.engine import Progress
+from sluice.engines.engine import ApplicationState
 from sluice.engines.kinds import engine_of
 from sluice.engines.placeholder import is_placeholder
 from sluice.templates.pod import DRIVER_CONTAINER
@@ -78,7 +78,7 @@ def observe(
 
 def _observed(
     application: dict[str, Any] | None,
-    progress: Progress | None,
+    progress: ApplicationState | None,
     pod: dict[str, Any] | None,
     *,
     driver_seen: bool,
@@ -109,7 +109,7 @@ def _observed(
     return Observation(Stage.STARTING, detail=_UNDER_WAY)
 
 
-def _starts_no_other(progress: Progress | None, application: dict[str, Any] | None) -> bool:
+def _starts_no_other(progress: ApplicationState | None, application: dict[str, Any] | None) -> bool:
     """Whether the application starts no driver beside the one that it has had. One that is being deleted and doesn't know yet
     that it has a driver may just be submitted, for the second time."""
     if progress is None:
@@ -198,7 +198,7 @@ def _joined(said: dict[str, Any]) -> str:
     return ": ".join(said[name] for name in ("reason", "message") if said.get(name))
 
 
-def _words(progress: Progress | None, application: dict[str, Any] | None) -> str:
+def _words(progress: ApplicationState | None, application: dict[str, Any] | None) -> str:
     if progress is None:
         return "the application is gone"
     if not _is_going(application) or progress.has_ended:

@@ -9,7 +9,7 @@ from sluice.footprint.model import (
     Follows,
     JobFootprint,
     Metadata,
-    Protocol,
+    ProtocolChange,
     TableFootprint,
     unknown_footprints,
 )
@@ -30,7 +30,7 @@ __all__ = [
     "JobFootprint",
     "Metadata",
     "NotUnderstoodError",
-    "Protocol",
+    "ProtocolChange",
     "Statement",
     "TableFootprint",
     "Texts",

@@ -1,7 +1,7 @@
 """A footprint that the job declares: Sluice believes it, and applies the rules of the operation that it names."""
 
 from sluice.api.job import DeclaredFootprint, Operation
-from sluice.footprint.model import EVERYTHING, NOTHING, Metadata, Parts, Protocol, TableFootprint
+from sluice.footprint.model import EVERYTHING, NOTHING, Metadata, Parts, ProtocolChange, TableFootprint
 from sluice.footprint.operations import (
     APPENDS,
     BRINGS_NEW_ROWS,
@@ -13,7 +13,7 @@ from sluice.footprint.operations import (
 )
 from sluice.footprint.regions import because
 from sluice.footprint.sql.advice import TOLD_APART_BY_PARTITIONS
-from sluice.footprint.sql.statement_context import Reading, Surroundings
+from sluice.footprint.sql.statement_context import StatementContext, Surroundings
 from sluice.footprint.sql.statement_splitter import Statement
 from sluice.footprint.sql.table_names import key_of
 from sluice.footprint.statements.insert import CLUSTERING, adds_identity
@@ -33,7 +33,7 @@ _METADATA = {
 
 def declared_footprint(declared: DeclaredFootprint, around: Surroundings, place: str) -> TableFootprint:
     statement = Statement(number=1, text="", line=1, tokens=())
-    reading = Reading(statement, key_of(declared.table), around, field=place)
+    reading = StatementContext(statement, key_of(declared.table), around, field=place)
     operation = declared.operation
     if operation is Operation.VACUUM:
         return vacuumed(reading, table_retention(reading))
@@ -57,7 +57,7 @@ def declared_footprint(declared: DeclaredFootprint, around: Surroundings, place:
         blind=operation in APPENDS and reads.is_empty,
         data_change=operation is not Operation.OPTIMIZE,
         metadata=metadata,
-        protocol=Protocol.MAY_ADD if changes else Protocol.NONE,
+        protocol=ProtocolChange.MAY_ADD if changes else ProtocolChange.NONE,
         leaves_retention_hours=0.0 if changes and operation is not Operation.CREATE else None,
         domains=frozenset({CLUSTERING} if operation in CLUSTERS_ANEW else ()),
         single_attempt=operation in TRIES_ONCE,
@@ -75,7 +75,7 @@ def declared_footprint(declared: DeclaredFootprint, around: Surroundings, place:
 
 
 def _advice(
-    declared: DeclaredFootprint, reading: Reading, *, reads: Region, writes: Region
+    declared: DeclaredFootprint, reading: StatementContext, *, reads: Region, writes: Region
 ) -> dict[str, str | None]:
     """How to declare less, where jobs could be told apart by that."""
     columns = () if reading.facts is None else reading.facts.columns.partition_columns
@@ -96,7 +96,7 @@ def _advice(
     }
 
 
-def _region(reading: Reading, text: str | None, absent: Region) -> Region:
+def _region(reading: StatementContext, text: str | None, absent: Region) -> Region:
     if text is None:
         return absent
     plain = text.strip().lower()
@@ -109,7 +109,7 @@ def _region(reading: Reading, text: str | None, absent: Region) -> Region:
     return reading.recorded(reading.predicate(text))
 
 
-def _files(operation: Operation, reads: Region, reading: Reading) -> Region:
+def _files(operation: Operation, reads: Region, reading: StatementContext) -> Region:
     """The files that an operation reads: dynamic overwrite does not record the files that it replaces, and may
     replace all of them where nothing is known."""
     if operation is Operation.OVERWRITE_PARTITIONS:

@@ -16,7 +16,7 @@ from sluice.footprint.model import (
     JobFootprint,
     Metadata,
     Parts,
-    Protocol,
+    ProtocolChange,
     TableFootprint,
 )
 from sluice.footprint.promise import promised, promised_region
@@ -26,7 +26,7 @@ from sluice.footprint.sql.allowance import Allowance
 from sluice.footprint.sql.known import Version, version_of
 from sluice.footprint.sql.parameters import promise_at, statements_of, text_of
 from sluice.footprint.sql.settings import Settings, refuse_settings
-from sluice.footprint.sql.statement_context import Reading, Surroundings, not_understood
+from sluice.footprint.sql.statement_context import StatementContext, Surroundings, not_understood
 from sluice.footprint.sql.statement_splitter import Statement
 from sluice.footprint.statements.micro_batch import refuse_what_no_batch_runs
 from sluice.footprint.statements.refused_statements import refuse_what_never_runs
@@ -207,7 +207,7 @@ def _promised(
         is_known = footprint.facts is not None
         if is_known not in regions:
             then = around if is_known else replace(around, facts={})
-            reading = Reading(Statement(1, "", 1, ()), footprint.table, then, field="spec.writes")
+            reading = StatementContext(Statement(1, "", 1, ()), footprint.table, then, field="spec.writes")
             regions[is_known] = promised_region(reading, promise, len(tables))
         found.append(promised(footprint, regions[is_known]))
     return tuple(found)
@@ -246,7 +246,7 @@ def _unknown(footprint: TableFootprint, why: str) -> TableFootprint:
             blind=False,
             data_change=True,
             metadata=Metadata.MAY_CHANGE,
-            protocol=Protocol.MAY_ADD,
+            protocol=ProtocolChange.MAY_ADD,
             ends_readers=True,
             leaves_retention_hours=0.0,
             certain=False,

@@ -20,7 +20,7 @@ __all__ = [
     "JobFootprint",
     "Metadata",
     "Parts",
-    "Protocol",
+    "ProtocolChange",
     "StatementGroup",
     "TableFootprint",
     "unknown_footprints",
@@ -53,7 +53,7 @@ class Follows(Enum):
     """All changes of rows (skipChangeCommits, ignoreChanges, readChangeFeed)."""
 
 
-class Protocol(Enum):
+class ProtocolChange(Enum):
     NONE = "none"
     MAY_ADD = "may add"
     REMOVES = "removes"
@@ -96,7 +96,7 @@ class TableFootprint:
     """False if it only rewrites the same rows; then added files are no conflict for it."""
     metadata: Metadata = Metadata.NONE
     enables: frozenset[str] = frozenset()
-    protocol: Protocol = Protocol.NONE
+    protocol: ProtocolChange = ProtocolChange.NONE
     domains: frozenset[str] = frozenset()
     txn_app_id: str | None = None
     checkpoint: str | None = None
@@ -177,7 +177,9 @@ class TableFootprint:
     @property
     def may_change_table(self) -> bool:
         """Whether what is known of the table may be wrong after it."""
-        return self.changes_metadata or self.protocol is not Protocol.NONE or self.creates or self.replaces
+        return (
+            self.changes_metadata or self.protocol is not ProtocolChange.NONE or self.creates or self.replaces
+        )
 
     @cached_property
     def only_files(self) -> bool:
@@ -349,7 +351,8 @@ class JobFootprint:
     def changes_metadata(self) -> bool:
         """Whether it may change a table's schema, properties or protocol, or put another table in its place."""
         return any(
-            one.changes_metadata or one.replaces or one.protocol is not Protocol.NONE for one in self.tables
+            one.changes_metadata or one.replaces or one.protocol is not ProtocolChange.NONE
+            for one in self.tables
         )
 
     @property
@@ -427,7 +430,7 @@ def _anything_to(table: TableKey) -> tuple[TableFootprint, TableFootprint]:
         statement=1,
         operation=Operation.REPLACE,
         metadata=Metadata.MAY_CHANGE,
-        protocol=Protocol.MAY_ADD,
+        protocol=ProtocolChange.MAY_ADD,
         replaces=True,
         single_attempt=True,
         leaves_retention_hours=0.0,

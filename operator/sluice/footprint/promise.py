@@ -7,12 +7,12 @@ from sluice.api.job import Operation
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.model import NOTHING, TableFootprint
 from sluice.footprint.regions import united
-from sluice.footprint.sql.statement_context import Reading, partitions
+from sluice.footprint.sql.statement_context import StatementContext, partitions
 from sluice.predicates import Predicate, Region, compiled, conjunction, disjoint, overlap, to_sql
 from sluice.predicates.limits import MAX_PROMISED
 
 
-def promised_region(reading: Reading, promise: Sequence[str], statements: int) -> Region:
+def promised_region(reading: StatementContext, promise: Sequence[str], statements: int) -> Region:
     """Where the rows land that these conditions hold for. `statements` are those that make the promise."""
     held = conjunction(reading.predicate(text) for text in promise)
     _refuse_what_no_log_tells(held, reading)
@@ -55,7 +55,7 @@ def adding_only(footprint: TableFootprint, region: Region) -> TableFootprint:
     return replace(footprint, adds=united([rewritten, new]), writes_advice=None)
 
 
-def _refuse_what_no_log_tells(held: Predicate, reading: Reading) -> None:
+def _refuse_what_no_log_tells(held: Predicate, reading: StatementContext) -> None:
     """Refuses conditions on other columns than those by which a commit's files are kept apart: nobody could check them."""
     if reading.facts is None:
         return

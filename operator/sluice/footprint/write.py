@@ -15,7 +15,7 @@ from sluice.footprint.queries.rows import surely_some
 from sluice.footprint.queries.stream_queries import NEED_A_SCHEMA, unstreamed
 from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources, files_at
 from sluice.footprint.sql.parameters import text_of
-from sluice.footprint.sql.statement_context import Reading, Surroundings
+from sluice.footprint.sql.statement_context import StatementContext, Surroundings
 from sluice.footprint.sql.statement_splitter import Statement, query_in, split
 from sluice.footprint.sql.table_names import key_of, key_of_source_at
 from sluice.footprint.statements import insert
@@ -41,7 +41,7 @@ def write_footprint(write: Write, texts: Texts, around: Surroundings) -> TableFo
     sql = write.source.sql
     query = _query(sql, "spec.write.source.sql", texts) if sql is not None else None
     statement = Statement(number=1, text=write.replace_where or "", line=1, tokens=())
-    reading = Reading(statement, key, around, field="spec.write")
+    reading = StatementContext(statement, key, around, field="spec.write")
     source = _read_by(write.source, query, reading)
     lands = insert.landing(reading, query, None, {})
     certain = query is not None and surely_some(query, around.settings.spark)
@@ -88,7 +88,7 @@ def streamed(stream: Stream, texts: Texts, around: Surroundings) -> Script:
     if query is not None:
         _refuse_what_spark_never_streams(query, around)
     statement = Statement(number=1, text="", line=1, tokens=())
-    reading = Reading(statement, key_of(stream.table), around, field="spec.stream")
+    reading = StatementContext(statement, key_of(stream.table), around, field="spec.stream")
     reads = _read_by_query(query, reading)
     if not reads.nothing:
         reads = Reads(EVERYTHING, reads.widened)  # a stream that reads its own table reads all of it
@@ -208,7 +208,7 @@ def _query(sql: str, place: str, texts: Texts) -> exp.Expr | None:
     return statements[0].once("query", lambda: query_in(tokens, sql, place))
 
 
-def _read_by(source: Source, query: exp.Expr | None, reading: Reading) -> Reads:
+def _read_by(source: Source, query: exp.Expr | None, reading: StatementContext) -> Reads:
     table: TableKey = reading.key
     if source.sql is not None:
         return _read_by_query(query, reading)
@@ -220,7 +220,7 @@ def _read_by(source: Source, query: exp.Expr | None, reading: Reading) -> Reads:
     return Reads(EVERYTHING, (f"the source of format {source.format} may read {table}",))
 
 
-def _read_by_query(query: exp.Expr | None, reading: Reading) -> Reads:
+def _read_by_query(query: exp.Expr | None, reading: StatementContext) -> Reads:
     if query is None:
         return Reads(EVERYTHING, ("the query is too large to be read",))
     return reads_of(query, reading)
@@ -248,7 +248,7 @@ def _read_from(source: Source | StreamSource) -> Sources:
     return files_at(location, below="recursivefilelookup" in given)
 
 
-def _may_create(reading: Reading) -> bool:
+def _may_create(reading: StatementContext) -> bool:
     """Whether the write may create the table: unlike SQL, which fails where there is none, a DataFrame write creates
     one."""
     return reading.facts is None or not reading.facts.exists

@@ -14,7 +14,7 @@ _AT = f"-n {names.CLAIMS_NAMESPACE}"
 
 
 @dataclass(frozen=True)
-class Obstacle:
+class ClaimObstacle:
     what: str
     cure: str
 
@@ -22,17 +22,17 @@ class Obstacle:
         return f"{self.what}: {self.cure}"
 
 
-def obstacle(register: Read, key: str, claim: str) -> Obstacle | None:
+def obstacle(register: Read, key: str, claim: str) -> ClaimObstacle | None:
     """Why this claim can't be written under this key; None: nothing in the register is in its way."""
     if register.is_immutable:
         anew = (
             f'kubectl get configmap {_AT} {names.CLAIMS} -o json | sed \'s/"immutable": true/"immutable": false/\' | '
             "kubectl replace --force -f -"
         )
-        return Obstacle("it is immutable", f"make it anew with the same entries: {anew}")
+        return ClaimObstacle("it is immutable", f"make it anew with the same entries: {anew}")
     binary = register.body.get("binaryData") or {}
     if key in binary:
-        return Obstacle(
+        return ClaimObstacle(
             f"it has an entry {key} under binaryData, where no claim can be read",
             f"remove that: {_removing(f'/binaryData/{key}')}",
         )
@@ -45,7 +45,7 @@ def obstacle(register: Read, key: str, claim: str) -> Obstacle | None:
     taken = sum(sizes.values())
     if sizes and taken + len(claim) > MOST_BYTES:
         largest = max(sizes, key=lambda path: sizes[path])
-        return Obstacle(
+        return ClaimObstacle(
             f"it is full: its other entries take {taken} of {MOST_BYTES} bytes, {largest} alone {sizes[largest]}",
             f"if that is no claim of an installation, remove it: {_removing(largest)}",
         )

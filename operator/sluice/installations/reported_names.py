@@ -25,7 +25,7 @@ LONGEST_NAME = 253
 Told = tuple[TableKey, Lead]
 
 
-class NotOursError(Exception):
+class ForeignConfigMapError(Exception):
     """Another leader has written it since, in a later epoch."""
 
 
@@ -41,7 +41,7 @@ class ReportedNamesMap:
         self._known = await self._map.read()
         writer = (self._known.body["metadata"].get("annotations") or {}).get(names.ANNOTATION_WRITER_EPOCH)
         if (number_in(writer) or 0) > epoch:
-            raise NotOursError(
+            raise ForeignConfigMapError(
                 f"{self._map} was written in epoch {writer}, and this is {epoch}: if no later leader is there, delete it"
             )
         return list(self._told(self._known.data))

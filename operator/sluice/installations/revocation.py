@@ -6,7 +6,7 @@ from typing import Any, Self
 
 
 @dataclass(frozen=True)
-class Request:
+class RevocationRequest:
     id: str
     holder: str
 
@@ -21,7 +21,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Answer:
+class RevocationAnswer:
     id: str
     """The id of the request; empty if that could not be read."""
     done: bool

@@ -15,7 +15,7 @@ from sluice.api.base import Json
 from sluice.kube.connection import Connection
 from sluice.kube.json_depth import cut
 from sluice.kube.kubeconfig import connection_by
-from sluice.kube.rate_limit import Pace
+from sluice.kube.rate_limit import RateLimit
 from sluice.kube.resources import LEASES, PODS, Resource, kind_in, plural_in
 
 REQUEST_TIMEOUT = 15
@@ -85,10 +85,12 @@ Asked = Callable[[str, str, int, float], None]
 
 
 class Kube:
-    def __init__(self, connection: Connection, asked: Asked | None = None, pace: Pace | None = None) -> None:
+    def __init__(
+        self, connection: Connection, asked: Asked | None = None, pace: RateLimit | None = None
+    ) -> None:
         self._connection = connection
         self._asked = asked
-        self._pace = pace or Pace()
+        self._pace = pace or RateLimit()
 
     @classmethod
     async def connect(
@@ -97,7 +99,7 @@ class Kube:
         context: str | None = None,
         *,
         asked: Asked | None = None,
-        pace: Pace | None = None,
+        pace: RateLimit | None = None,
     ) -> Self:
         """Connects by the given kubeconfig, or kubectl's, or as the pod that this process runs in. Raises NoClusterKnownError."""
         return cls(await connection_by(kubeconfig, context), asked, pace)

@@ -22,7 +22,7 @@ _CURE = "apply the definitions of this version: kubectl apply --server-side -f c
 
 
 @dataclass(frozen=True)
-class Difference:
+class DefinitionDifference:
     """How a kind's definition in the cluster differs from this version's."""
 
     kind: str
@@ -52,12 +52,12 @@ class Difference:
         return f"{self.what}: {self.cure}" if self.cure else self.what
 
 
-async def look_at_definitions(kube: Kube) -> tuple[Difference, ...]:
+async def look_at_definitions(kube: Kube) -> tuple[DefinitionDifference, ...]:
     """Raises ApiError if the API server does not say what it serves. While it boots, it serves kinds before their schemas."""
     try:
         found = differences(await kube.ask(PUBLISHED))
     except NotFoundError:
-        found = tuple(Difference(kind, is_served=False) for kind in KINDS)
+        found = tuple(DefinitionDifference(kind, is_served=False) for kind in KINDS)
     for one in found:
         if not one.is_served and await kube.is_discovered(_RESOURCES[one.kind]):
             raise ApiError(
@@ -68,7 +68,7 @@ async def look_at_definitions(kube: Kube) -> tuple[Difference, ...]:
     return found
 
 
-def differences(published: Json) -> tuple[Difference, ...]:
+def differences(published: Json) -> tuple[DefinitionDifference, ...]:
     schemas = (published.get("components") or {}).get("schemas") or {}
     by_kind = {schema_kind(schema): schema for schema in schemas.values()}
     paths = published.get("paths") or {}
@@ -82,13 +82,13 @@ def schema_kind(schema: Json) -> str | None:
     return ours[0] if ours else None
 
 
-def _difference(kind: str, schema: Json | None, paths: Json) -> Difference:
+def _difference(kind: str, schema: Json | None, paths: Json) -> DefinitionDifference:
     if schema is None:
-        return Difference(kind, is_served=False)
+        return DefinitionDifference(kind, is_served=False)
     served = _RESOURCES[kind]
     has_status = f"{served.api}/namespaces/{{namespace}}/{served.plural}/{{name}}/{_STATUS}" in paths
     missing = missing_in(kind, schema) if has_status else (_NO_STATUS, *missing_in(kind, schema))
-    return Difference(kind, missing=missing, unknown=unknown_in(kind, schema))
+    return DefinitionDifference(kind, missing=missing, unknown=unknown_in(kind, schema))
 
 
 def _few(fields: tuple[str, ...]) -> str:

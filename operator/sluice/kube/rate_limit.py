@@ -11,7 +11,7 @@ UNDER_WAY = 100
 yet."""
 
 
-class Pace:
+class RateLimit:
     """A bucket of `burst` tokens that fills by `rate` a second; at a rate of 0 there is no limit."""
 
     def __init__(self, rate: float = 0.0, burst: int = 1, now: Callable[[], float] = time.monotonic) -> None:

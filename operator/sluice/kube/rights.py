@@ -160,7 +160,7 @@ def rights_of(deployment: str, engines: Collection[EngineKind] = tuple(EngineKin
 
 
 @dataclass(frozen=True)
-class Ask:
+class AccessQuestion:
     """One thing that the API server may allow, or not."""
 
     verb: str
@@ -190,7 +190,7 @@ class Ask:
         return {name: value for name, value in asked.items() if value}
 
 
-def asks(rights: Iterable[Right], own_namespace: str, watched: tuple[str, ...]) -> Iterator[Ask]:
+def asks(rights: Iterable[Right], own_namespace: str, watched: tuple[str, ...]) -> Iterator[AccessQuestion]:
     """All that an operator of this namespace needs that runs the jobs of these; none: of all."""
     places: dict[Where, tuple[str | None, ...]] = {
         Where.JOBS: watched or (None,),
@@ -202,15 +202,15 @@ def asks(rights: Iterable[Right], own_namespace: str, watched: tuple[str, ...]) 
     for right in rights:
         for namespace in places[right.where]:
             for verb in right.verbs:
-                yield Ask(verb, right, namespace)
+                yield AccessQuestion(verb, right, namespace)
 
 
-async def may_i(kube: Kube, asked: Ask) -> bool:
+async def may_i(kube: Kube, asked: AccessQuestion) -> bool:
     """Whether whoever asks is allowed that."""
     return _allowed(await kube.create(OWN_ACCESS, None, _review(asked, {})))
 
 
-async def may_account(kube: Kube, asked: Ask, namespace: str, account: str) -> bool:
+async def may_account(kube: Kube, asked: AccessQuestion, namespace: str, account: str) -> bool:
     """Whether the service account is allowed that; whoever asks must be allowed to create SubjectAccessReviews."""
     who = {
         "user": f"system:serviceaccount:{namespace}:{account}",
@@ -219,7 +219,7 @@ async def may_account(kube: Kube, asked: Ask, namespace: str, account: str) -> b
     return _allowed(await kube.create(ACCESS, None, _review(asked, who)))
 
 
-def _review(asked: Ask, who: Json) -> Json:
+def _review(asked: AccessQuestion, who: Json) -> Json:
     kind = "SubjectAccessReview" if who else "SelfSubjectAccessReview"
     spec = who | {"resourceAttributes": asked.attributes}
     return {"apiVersion": ACCESS.api_version, "kind": kind, "spec": spec}

@@ -35,7 +35,7 @@ class Sent:
 
 
 @dataclass(frozen=True)
-class Granting:
+class GrantRequest:
     lease: Lease
     reach: Reach | None
     granted_to: str | None
@@ -58,7 +58,7 @@ class Granting:
 
 
 @dataclass(frozen=True)
-class Releasing:
+class ReleaseRequest:
     lease: Lease
     token: int
 
@@ -104,7 +104,7 @@ def _left_by(request: str, lease: Lease, versions: Mapping[str, str]) -> dict[st
 
 
 @dataclass
-class InTurn(Generic[_T]):
+class OrderedRequests(Generic[_T]):
     """Sends what is asked for, in the order in which it is asked for."""
 
     send: Callable[[Sequence[_T]], Awaitable[Sequence[Any]]]

@@ -19,9 +19,9 @@ from redis.exceptions import OutOfMemoryError, ResponseError
 
 from sluice.leases import scripts
 from sluice.leases.changes import (
-    Granting,
-    InTurn,
-    Releasing,
+    GrantRequest,
+    OrderedRequests,
+    ReleaseRequest,
     Sent,
     record,
     request_of,
@@ -33,7 +33,7 @@ from sluice.leases.fitness import UnfitError, unfit
 from sluice.leases.keys import Keys
 from sluice.leases.model import Epochs, Grant, Lease, number_in, right_to_run
 from sluice.leases.reach import Reach
-from sluice.leases.stored_state import Former, former, token_in
+from sluice.leases.stored_state import StoredState, former, token_in
 
 _AT_ONCE = 200
 """Holders that one request tells Redis about."""
@@ -90,7 +90,7 @@ class LeaseStore:
         """The installation that the leases belong to."""
         self._keys = Keys(deployment)
         self._change = redis.register_script(scripts.CHANGE)
-        self._changes = InTurn(self._send)
+        self._changes = OrderedRequests(self._send)
         self._beat = redis.register_script(scripts.BEAT)
         self._reach = redis.register_script(scripts.REACH)
         self._rebuild = redis.register_script(scripts.REBUILD)
@@ -178,7 +178,7 @@ class LeaseStore:
             await self._redis.connection_pool.disconnect()
             raise UnfitError(why)
 
-    async def former(self) -> Former:
+    async def former(self) -> StoredState:
         """What is there, if nobody or this installation wrote it. What another wrote may be taken over before the rebuild comes,
         which then would not know that it was."""
         found = await former(self._redis, self._keys)
@@ -244,7 +244,7 @@ class LeaseStore:
         known = self._held.get(lease.holder)
         is_known = known is not None and known.grant.lease.hash == lease.hash
         granted_to = known.request if known is not None and is_known else None
-        change = Granting(lease, reach, granted_to)
+        change = GrantRequest(lease, reach, granted_to)
         change.must_be_text()
         grant: Grant = await self._changes.do((self._epoch, change))
         return grant
@@ -253,9 +253,9 @@ class LeaseStore:
         """Releases the lease; it is idempotent."""
         known = self._held.get(lease.holder)
         if known is not None:
-            await self._changes.do((self._epoch, Releasing(known.grant.lease, known.grant.token)))
+            await self._changes.do((self._epoch, ReleaseRequest(known.grant.lease, known.grant.token)))
 
-    async def _send(self, changes: Sequence[tuple[int, Granting | Releasing]]) -> Sequence[Any]:
+    async def _send(self, changes: Sequence[tuple[int, GrantRequest | ReleaseRequest]]) -> Sequence[Any]:
         """Sends these as one request. What was decided on in an epoch that is over is not sent."""
         touched = {table for _, change in changes for table in version_keys(change.lease)}
         versions = {table: self._versions.get(table, "") for table in touched}
@@ -264,7 +264,7 @@ class LeaseStore:
         try:
             answer = await self._ask(self._change, self._epoch, text)
         except ResponseError as error:
-            if not _is_full(error) or all(isinstance(change, Releasing) for _, change in changes):
+            if not _is_full(error) or all(isinstance(change, ReleaseRequest) for _, change in changes):
                 raise
             return await self._send_what_frees(changes)
         self._expect("CHANGED", answer)
@@ -274,27 +274,35 @@ class LeaseStore:
             for (epoch, change), sent in zip(changes, told, strict=True)
         ]
 
-    async def _send_what_frees(self, changes: Sequence[tuple[int, Granting | Releasing]]) -> Sequence[Any]:
+    async def _send_what_frees(
+        self, changes: Sequence[tuple[int, GrantRequest | ReleaseRequest]]
+    ) -> Sequence[Any]:
         """Sends the releases of a request that a full Redis has refused, which changed nothing, because of a grant among them."""
-        releases = [one for one in changes if isinstance(one[1], Releasing)]
+        releases = [one for one in changes if isinstance(one[1], ReleaseRequest)]
         done = iter(await self._send(releases) if releases else ())
         return [
-            next(done) if isinstance(change, Releasing) else FullError("its memory has reached maxmemory")
+            next(done)
+            if isinstance(change, ReleaseRequest)
+            else FullError("its memory has reached maxmemory")
             for _, change in changes
         ]
 
     def _outcome(
-        self, change: Granting | Releasing, sent: Sent, answer: Sequence[str], versions: Mapping[str, str]
+        self,
+        change: GrantRequest | ReleaseRequest,
+        sent: Sent,
+        answer: Sequence[str],
+        versions: Mapping[str, str],
     ) -> Any:
         try:
-            if isinstance(change, Granting):
+            if isinstance(change, GrantRequest):
                 return self._granted(change, sent, answer)
             self._released(change, sent, answer, versions)
         except (ForgottenError, RefusedError) as error:
             return error
         return None
 
-    def _granted(self, change: Granting, sent: Sent, answer: Sequence[str]) -> Grant:
+    def _granted(self, change: GrantRequest, sent: Sent, answer: Sequence[str]) -> Grant:
         lease = change.lease
         match answer[0]:
             case "GRANTED":
@@ -315,7 +323,7 @@ class LeaseStore:
                 raise _stale(lease, answer[1])
 
     def _released(
-        self, change: Releasing, sent: Sent, answer: Sequence[str], versions: Mapping[str, str]
+        self, change: ReleaseRequest, sent: Sent, answer: Sequence[str], versions: Mapping[str, str]
     ) -> None:
         """`versions`: those that all changes of the request leave."""
         for table, version in zip(version_keys(change.lease), answer, strict=True):

@@ -17,7 +17,7 @@ _MEND = "delete that key, and the lease table is rebuilt from Kubernetes"
 
 
 @dataclass(frozen=True)
-class Former:
+class StoredState:
     """The table as it was at one moment."""
 
     installation: str | None = None
@@ -58,7 +58,7 @@ class DamagedTableError(ValueError):
     """Somebody else wrote over what only the operator writes, so that nothing tells which epoch Redis is in."""
 
 
-async def former(redis: "Redis", keys: Keys) -> Former:
+async def former(redis: "Redis", keys: Keys) -> StoredState:
     script = redis.register_script(scripts.FORMER)
     try:
         _, installation, epoch, beat, adopted, leases = await script(keys=keys.all)
@@ -68,7 +68,7 @@ async def former(redis: "Redis", keys: Keys) -> Former:
         raise DamagedTableError(f"somebody wrote over a key of {keys.prefix}: {error}; {_MEND}") from error
     except UnicodeDecodeError as error:
         raise DamagedTableError(f"a key of {keys.prefix} does not hold text: {error}; {_MEND}") from error
-    return Former(
+    return StoredState(
         installation,
         _number(keys.epoch, epoch, most=Epochs.LAST),
         _number(keys.beat, beat),
@@ -81,7 +81,7 @@ class AdoptedMeanwhileError(Exception):
     """The table belongs neither to the installation that had it when it was looked at, nor to ours."""
 
 
-async def adopt(redis: "Redis", keys: Keys, seen: Former, installation: str) -> None:
+async def adopt(redis: "Redis", keys: Keys, seen: StoredState, installation: str) -> None:
     """Takes the table over. Whoever leads the former installation is refused from now on; the next rebuild holds what nothing
     explains."""
     script = redis.register_script(scripts.ADOPT)

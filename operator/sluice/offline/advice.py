@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.footprint import JobFootprint, NotUnderstoodError
 from sluice.offline.jobs import Job
-from sluice.offline.known_facts import Knowledge
+from sluice.offline.known_facts import KnownFacts
 from sluice.offline.parameter_variants import by_names, other_values
 from sluice.offline.statement_rewrites import Rewrite, rewrites_of
 from sluice.predicates import PredicateError, to_sql
@@ -39,7 +39,7 @@ class Change:
     """The footprint of the changed job."""
 
 
-def changes_of(job: Job, footprint: JobFootprint, knowledge: Knowledge) -> list[Change]:
+def changes_of(job: Job, footprint: JobFootprint, knowledge: KnownFacts) -> list[Change]:
     """Returns the changes that the oracle understands, those that surely keep the result first. Whether one helps against
     another job is for the caller to ask."""
     found = [change for rewrite in _rewrites(job, knowledge) if (change := _change(job, rewrite, knowledge))]
@@ -49,7 +49,7 @@ def changes_of(job: Job, footprint: JobFootprint, knowledge: Knowledge) -> list[
     return sorted(found, key=lambda change: not change.keeps_result)
 
 
-def _rewrites(job: Job, knowledge: Knowledge) -> Iterator[Rewrite]:
+def _rewrites(job: Job, knowledge: KnownFacts) -> Iterator[Rewrite]:
     if job.spec.sql is None or job.spec.footprint is not None:
         return
     try:
@@ -58,7 +58,7 @@ def _rewrites(job: Job, knowledge: Knowledge) -> Iterator[Rewrite]:
         return
 
 
-def _change(job: Job, rewrite: Rewrite, knowledge: Knowledge) -> Change | None:
+def _change(job: Job, rewrite: Rewrite, knowledge: KnownFacts) -> Change | None:
     footprint = _understood(job, {"sql": rewrite.sql}, knowledge)
     if footprint is None or job.spec.sql is None:
         return None
@@ -66,7 +66,7 @@ def _change(job: Job, rewrite: Rewrite, knowledge: Knowledge) -> Change | None:
     return Change(job.name, lines, rewrite.keeps_result, rewrite.because, footprint)
 
 
-def _promised_writes(job: Job, footprint: JobFootprint, knowledge: Knowledge) -> Change | None:
+def _promised_writes(job: Job, footprint: JobFootprint, knowledge: KnownFacts) -> Change | None:
     """The changes by promise: a job that reads some partitions and may add rows anywhere usually adds them to those that it
     reads. Of a stream no promise is taken."""
     if job.spec.stream is not None or job.spec.footprint is not None:
@@ -84,7 +84,7 @@ def _promised_writes(job: Job, footprint: JobFootprint, knowledge: Knowledge) ->
     return Change(job.name, (line,), keeps_result=False, because=because, footprint=found)
 
 
-def _read_by(job: Job, footprint: JobFootprint, knowledge: Knowledge) -> str | None:
+def _read_by(job: Job, footprint: JobFootprint, knowledge: KnownFacts) -> str | None:
     """The condition on what it reads, as it stays true when its parameters change."""
     condition, given = _one_read(footprint), job.spec.parameters
     if condition is None or given is None:
@@ -102,7 +102,7 @@ def _one_read(footprint: JobFootprint) -> str | None:
     return reads.pop() if len(reads) == 1 and "FALSE" not in reads else None
 
 
-def _understood(job: Job, changed: Mapping[str, object], knowledge: Knowledge) -> JobFootprint | None:
+def _understood(job: Job, changed: Mapping[str, object], knowledge: KnownFacts) -> JobFootprint | None:
     spec: DeltaWriteJobSpec = job.spec.model_copy(update=dict(changed))
     try:
         return knowledge.footprint(Job(job.name, job.place, spec))

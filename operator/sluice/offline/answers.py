@@ -8,9 +8,9 @@ from sluice.conflicts import Pair, Verdict
 from sluice.conflicts.advice import Advice
 from sluice.footprint import TableFootprint
 from sluice.offline.advice import Change
-from sluice.offline.checkpoint_conflicts import OneCheckpoint, who_share_one
-from sluice.offline.history.replay import Collision, Fate, History
-from sluice.offline.improvements import Saving
+from sluice.offline.checkpoint_conflicts import CheckpointConflict, who_share_one
+from sluice.offline.history.replay import Collision, Fate, HistoryReport
+from sluice.offline.improvements import Improvement
 from sluice.offline.pairs import Explanation, Understood, without_cluster
 from sluice.offline.plan import Plan
 from sluice.offline.stream_starvation import WaitsForEver, who_makes_room, who_waits_for_ever
@@ -121,11 +121,11 @@ def _waits_json(one: WaitsForEver) -> Json:
     return {"job": one.job, "stream": one.stream, "advice": one.advice}
 
 
-def _one_checkpoint(one: OneCheckpoint) -> Json:
+def _one_checkpoint(one: CheckpointConflict) -> Json:
     return {"checkpoint": one.checkpoint, "jobs": list(one.jobs)}
 
 
-def saving_json(saving: Saving) -> Json:
+def saving_json(saving: Improvement) -> Json:
     change = None if saving.change is None else change_json(saving.change)
     return {
         "pairs": saving.pairs,
@@ -178,7 +178,7 @@ def _table(table: TableFootprint) -> Json:
     }
 
 
-def history_json(history: History) -> Json:
+def history_json(history: HistoryReport) -> Json:
     log = history.log
     return {
         "table": log.location,

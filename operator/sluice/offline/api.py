@@ -22,7 +22,7 @@ from sluice.api.job import DeltaWriteJobSpec
 from sluice.api.manifests import Document
 from sluice.api.problems import problems_of
 from sluice.footprint import NotUnderstoodError
-from sluice.offline.history import History, read_log, replayed
+from sluice.offline.history import HistoryReport, read_log, replayed
 from sluice.offline.jobs import Job
 from sluice.offline.known_facts import knowledge_of
 from sluice.offline.pairs import Explanation, Understood, explained
@@ -47,7 +47,7 @@ def plan(*folders: Name, tables: Iterable[Name] = (), table_paths: Iterable[str]
     return planned(opened(map(Path, folders), map(Path, tables), table_paths))
 
 
-def history(table: Name, within_seconds: float = 600) -> History:
+def history(table: Name, within_seconds: float = 600) -> HistoryReport:
     """Replays a table's own log, or a copy of it. Raises LookupError if there is none."""
     return replayed(read_log(Path(table)), within_seconds)
 

@@ -11,7 +11,7 @@ _MOST_NAMED = 5
 
 
 @dataclass(frozen=True)
-class OneCheckpoint:
+class CheckpointConflict:
     checkpoint: str
     jobs: tuple[str, ...]
 
@@ -26,9 +26,11 @@ class OneCheckpoint:
         )
 
 
-def who_share_one(jobs: Iterable[Understood]) -> Iterator[OneCheckpoint]:
+def who_share_one(jobs: Iterable[Understood]) -> Iterator[CheckpointConflict]:
     names: dict[str, list[str]] = defaultdict(list)
     for job in jobs:
         for checkpoint in sorted(job.checkpoints):
             names[checkpoint].append(job.name)
-    return (OneCheckpoint(checkpoint, tuple(found)) for checkpoint, found in names.items() if len(found) > 1)
+    return (
+        CheckpointConflict(checkpoint, tuple(found)) for checkpoint, found in names.items() if len(found) > 1
+    )

@@ -11,7 +11,7 @@ from sluice.conflicts.advice_search import Budget, is_better
 from sluice.conflicts.oracle import SAME_RUN
 from sluice.conflicts.stores_and_runs import lost_commits, same_checkpoint
 from sluice.offline.advice import Change, changes_of
-from sluice.offline.known_facts import Knowledge
+from sluice.offline.known_facts import KnownFacts
 from sluice.offline.pairs import NOT_TRIED, Understood, advice_for
 
 FOR_CHANGES, FOR_WORDS = 150_000, 250_000
@@ -55,7 +55,7 @@ class Edge:
 
 
 @dataclass(frozen=True)
-class Saving:
+class Improvement:
     """What one change, or one piece of advice, is worth."""
 
     pairs: int
@@ -75,21 +75,21 @@ class _Advised:
 
 
 @dataclass
-class Savings:
-    found: list[Saving] = field(default_factory=list)
+class Improvements:
+    found: list[Improvement] = field(default_factory=list)
     """What saves most first; of those that save as much, what surely keeps the result."""
     untried: set[tuple[int, int]] = field(default_factory=set)
     """The pairs of which it isn't known whether more would help: there were too many."""
 
 
-def savings_of(jobs: Sequence[Understood], edges: Sequence[Edge], knowledge: Knowledge) -> Savings:
+def savings_of(jobs: Sequence[Understood], edges: Sequence[Edge], knowledge: KnownFacts) -> Improvements:
     """Tries changed lines first, those of the jobs with most conflicts before others, and words for the pairs that are left."""
     around: dict[int, list[Edge]] = defaultdict(list)
     for edge in edges:
         if edge.may_be_cured:
             around[edge.first].append(edge)
             around[edge.second].append(edge)
-    savings, budget = Savings(), Budget(FOR_CHANGES)
+    savings, budget = Improvements(), Budget(FOR_CHANGES)
     freed: set[tuple[int, int]] = set()
     for number, own in sorted(around.items(), key=lambda one: (-len(one[1]), one[0])):
         for change in changes_of(jobs[number].job, jobs[number].footprint, knowledge):
@@ -99,7 +99,7 @@ def savings_of(jobs: Sequence[Understood], edges: Sequence[Edge], knowledge: Kno
             helped = [edge for edge in own if _helps(change, number, edge, jobs)]
             if helped:
                 freed.update((edge.first, edge.second) for edge in helped)
-                savings.found.append(Saving(len(helped), change, change.because, (jobs[number].name,)))
+                savings.found.append(Improvement(len(helped), change, change.because, (jobs[number].name,)))
     left = [edge for edge in edges if (edge.first, edge.second) not in freed]
     savings.found += _in_words(jobs, left, Budget(FOR_WORDS), savings.untried)
     savings.untried -= freed
@@ -107,7 +107,7 @@ def savings_of(jobs: Sequence[Understood], edges: Sequence[Edge], knowledge: Kno
     return savings
 
 
-def _most_worth_first(saving: Saving) -> tuple[object, ...]:
+def _most_worth_first(saving: Improvement) -> tuple[object, ...]:
     keeps = saving.change is not None and saving.change.keeps_result
     return (-saving.pairs, not saving.alone, saving.change is None, not keeps, saving.jobs)
 
@@ -127,7 +127,7 @@ def _cost(change: Change, number: int, edge: Edge, jobs: Sequence[Understood]) -
 
 def _in_words(
     jobs: Sequence[Understood], edges: Sequence[Edge], budget: Budget, untried: set[tuple[int, int]]
-) -> Iterator[Saving]:
+) -> Iterator[Improvement]:
     """Returns what is advised in words, each once, however many pairs it helps."""
     found: dict[str, _Advised] = defaultdict(_Advised)
     for edge in edges:
@@ -142,7 +142,7 @@ def _in_words(
             saves.alone = saves.alone and len(advice) == 1
             saves.jobs.update({first.name: None, second.name: None})
     for words, saves in found.items():
-        yield Saving(saves.pairs, None, words, tuple(saves.jobs), saves.alone)
+        yield Improvement(saves.pairs, None, words, tuple(saves.jobs), saves.alone)
 
 
 def _general(advice: Advice, first: Understood, second: Understood) -> str:

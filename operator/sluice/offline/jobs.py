@@ -9,7 +9,7 @@ from sluice.api.job import DeltaWriteJobSpec
 from sluice.api.manifests import Document, Documents, Trouble
 from sluice.api.policy import DeltaTablePolicySpec
 from sluice.api.problems import Place, listed
-from sluice.api.server_validation import KINDS, Judged, NotOursError, judged
+from sluice.api.server_validation import KINDS, ForeignManifestError, ValidatedManifest, judged
 from sluice.footprint import NotUnderstoodError, Texts, texts_of
 from sluice.tables import Policy
 from sluice.templates import problems_in, settings_in
@@ -79,14 +79,16 @@ def manifests_of(documents: Documents) -> Manifests:
             continue
         try:
             one = judged(document)
-        except NotOursError:
+        except ForeignManifestError:
             found.passed_over += 1
         else:
             _keep(document, one, places, found)
     return found
 
 
-def _keep(document: Document, one: Judged, places: dict[tuple[str, str], str], found: Manifests) -> None:
+def _keep(
+    document: Document, one: ValidatedManifest, places: dict[tuple[str, str], str], found: Manifests
+) -> None:
     name = _name(document)
     if (one.kind, name) in places:
         first = places[one.kind, name]

@@ -41,7 +41,7 @@ NO_DELTALAKE = 'reading a table\'s log needs deltalake: pip install ".[tables]" 
 
 
 @dataclass
-class Knowledge:
+class KnownFacts:
     facts: dict[TableKey, TableFacts] = field(default_factory=dict)
     of_any_table: TableFacts | None = None
     """Facts that name no table: they are about whatever table is asked for."""
@@ -120,13 +120,13 @@ def knowledge_of(
     facts: Iterable[Document],
     jobs: Iterable[Job],
     logs: Iterable[str] = (),
-) -> Knowledge:
+) -> KnownFacts:
     """Gathers what is known. `policies`: each with its place. `logs`: locations of tables whose logs are read, or
     TABLE=LOCATION for a copy of the table."""
     places = dict(policies)
     given, logs = list(facts), list(logs)
     bound = [*map(_table_of, given), *((_name_of(log), None) for log in logs)]
-    found = Knowledge(declarations=declarations_of(places, bound))
+    found = KnownFacts(declarations=declarations_of(places, bound))
     for policy, counts in found.declarations.left_out:
         why = f"{policy.key}: another policy is about the same table: {counts} counts, the facts of this one are left out"
         found.troubles.append(Trouble(places[policy], why))
@@ -142,7 +142,7 @@ def knowledge_of(
     return found
 
 
-def _add_facts(document: Document, found: Knowledge) -> None:
+def _add_facts(document: Document, found: KnownFacts) -> None:
     unknown = [name for name in document.body if name not in (*FACTS, _OF_EDITORS)]
     if unknown:
         meant = get_close_matches(unknown[0], FACTS, n=1)
@@ -177,7 +177,7 @@ def _table_of(document: Document) -> tuple[TableKey | None, TableKey | None]:
     return keys_of(None if name is None else str(name), None if path is None else str(path))
 
 
-def _read_log(log: str, found: Knowledge) -> None:
+def _read_log(log: str, found: KnownFacts) -> None:
     table, location = _table_and_location(log)
     if not _is_address(location) and not Path(location).is_dir():
         found.troubles.append(Trouble(location, "there is no Delta table here"))
@@ -224,7 +224,7 @@ def _is_address(location: str) -> bool:
     return ":/" in location
 
 
-def _assume(jobs: Collection[Job], found: Knowledge) -> None:
+def _assume(jobs: Collection[Job], found: KnownFacts) -> None:
     """Assumes types of the partition columns that policies name, for tables of which nothing better is known."""
     partitions = {
         key: declared.partition_by

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from sluice.conflicts import Order, Pair, pair_of
+from sluice.conflicts import Pair, PairOrder, pair_of
 from sluice.conflicts.oracle import worst_for
 from sluice.conflicts.places import places_of
 from sluice.footprint import JobFootprint
@@ -42,7 +42,7 @@ def _kind(job: Understood) -> Hashable:
 def _met(first: Understood, second: Understood) -> _Met | None:
     mine, theirs = first.footprint, second.footprint
     pair = pair_of(mine, theirs)
-    if pair.order is Order.ANY:
+    if pair.order is PairOrder.ANY:
         return None
     loses = pair.first_loses.level >= pair.second_loses.level
     table = worst_for(mine, theirs)[0] if loses else worst_for(theirs, mine)[0]

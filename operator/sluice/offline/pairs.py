@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import product
 
 from sluice.api.job import Yield
-from sluice.conflicts import Level, Order, Pair, Verdict, pair_of
+from sluice.conflicts import Level, Pair, PairOrder, Verdict, pair_of
 from sluice.conflicts.advice import Advice
 from sluice.conflicts.advice_search import Budget, is_better, tried
 from sluice.conflicts.advice_texts import PAUSE_STREAM
@@ -17,7 +17,7 @@ from sluice.footprint.sql.advice import OPERATOR_READS, how_to_bind
 from sluice.offline.advice import Change, changes_of
 from sluice.offline.assumptions import Assumption
 from sluice.offline.jobs import Job
-from sluice.offline.known_facts import Knowledge
+from sluice.offline.known_facts import KnownFacts
 from sluice.tables import LINK_LOG_STORE, LogStore, TableKey
 
 _LOST_COMMITS = "lost-commits"
@@ -74,7 +74,7 @@ class Understood:
 @dataclass(frozen=True)
 class Remedy:
     change: Change
-    order: Order
+    order: PairOrder
     """In which order the two may commit after it."""
 
     also: tuple[Advice, ...] = ()
@@ -82,7 +82,7 @@ class Remedy:
 
     @property
     def helps_fully(self) -> bool:
-        return self.order is Order.ANY or bool(self.also)
+        return self.order is PairOrder.ANY or bool(self.also)
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Explanation:
     assumptions: tuple[Assumption, ...] = field(default=())
 
     @property
-    def order(self) -> Order:
+    def order(self) -> PairOrder:
         return self.pair.order
 
     @property
@@ -185,7 +185,7 @@ def perhaps_one(first: Understood, second: Understood) -> tuple[TableKey, TableK
     return next(((one, other) for one, other in pairs if one.may_equal(other)), None)
 
 
-def explained(first: Understood, second: Understood, knowledge: Knowledge) -> Explanation:
+def explained(first: Understood, second: Understood, knowledge: KnownFacts) -> Explanation:
     pair = pair_of(first.footprint, second.footprint)
     tables = (
         str(worst_for(first.footprint, second.footprint)[0]),
@@ -227,7 +227,7 @@ def assumptions_about_stores(pairs: Iterable[tuple[Understood, Understood, Pair]
     ]
 
 
-def _remedies(first: Understood, second: Understood, pair: Pair, knowledge: Knowledge) -> list[Remedy]:
+def _remedies(first: Understood, second: Understood, pair: Pair, knowledge: KnownFacts) -> list[Remedy]:
     found, instead = [], advice_for(first, second)
     for mine in (first, second):
         for change in changes_of(mine.job, mine.footprint, knowledge):

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from sluice.api.manifests import Trouble
 from sluice.conflicts import Level
 from sluice.offline.assumptions import Assumption
-from sluice.offline.checkpoint_conflicts import OneCheckpoint, who_share_one
+from sluice.offline.checkpoint_conflicts import CheckpointConflict, who_share_one
 from sluice.offline.graph import Widest, widest_set
-from sluice.offline.improvements import Edge, Saving, savings_of
+from sluice.offline.improvements import Edge, Improvement, savings_of
 from sluice.offline.pair_verdicts import edges_between
 from sluice.offline.pairs import Understood, assumptions_about_stores
 from sluice.offline.stream_starvation import WaitsForEver, waits_for_ever
@@ -24,12 +24,12 @@ class Plan:
     jobs: tuple[Understood, ...]
     edges: tuple[Edge, ...]
     widest: Widest
-    savings: tuple[Saving, ...]
+    savings: tuple[Improvement, ...]
     untried: int
     """The pairs of which it isn't known whether more would help: there were too many."""
     endless: tuple[WaitsForEver, ...]
     """Who would wait for ever."""
-    refused: tuple[OneCheckpoint, ...]
+    refused: tuple[CheckpointConflict, ...]
     """Who would be refused."""
     assumptions: tuple[Assumption, ...]
     troubles: tuple[Trouble, ...]

@@ -17,7 +17,7 @@ from sluice.footprint.queries.rows import Row, rows_of
 from sluice.footprint.sql.keywords import word
 from sluice.footprint.sql.leading_clauses import unfolded
 from sluice.footprint.sql.settings import Settings
-from sluice.footprint.sql.statement_context import Reading, Surroundings
+from sluice.footprint.sql.statement_context import StatementContext, Surroundings
 from sluice.footprint.sql.statement_splitter import Statement, split
 from sluice.footprint.sql.table_names import table_at
 from sluice.footprint.statements.delete_update import names_of
@@ -140,7 +140,7 @@ def _of_part(statement: Statement, around: Surroundings, text: _Text) -> Iterato
     table = table_at(statement.tokens, _table_position(statement))
     if table is None:
         return
-    reading = Reading(statement, table.key, around, table.end)
+    reading = StatementContext(statement, table.key, around, table.end)
     if reading.unread is None and reading.facts is not None and reading.facts.columns.partition_columns:
         yield from _of_statement(reading, reading.facts, text)
 
@@ -151,7 +151,7 @@ def _table_position(statement: Statement) -> int:
     return 2 if second in ("FROM", "INTO") else 1
 
 
-def _of_statement(reading: Reading, facts: TableFacts, text: _Text) -> Iterator[Rewrite]:
+def _of_statement(reading: StatementContext, facts: TableFacts, text: _Text) -> Iterator[Rewrite]:
     first = word(reading.statement.tokens[0])
     if first in ("DELETE", "UPDATE"):
         yield from _with_implied(
@@ -161,7 +161,9 @@ def _of_statement(reading: Reading, facts: TableFacts, text: _Text) -> Iterator[
         yield from _of_merge(reading, reading.tree, facts, text)
 
 
-def _with_implied(reading: Reading, tree: exp.Expr, span: _Span | None, text: _Text) -> Iterator[Rewrite]:
+def _with_implied(
+    reading: StatementContext, tree: exp.Expr, span: _Span | None, text: _Text
+) -> Iterator[Rewrite]:
     where = tree.args.get("where")
     if span is None or where is None:
         return
@@ -177,7 +179,9 @@ def _with_implied(reading: Reading, tree: exp.Expr, span: _Span | None, text: _T
         )
 
 
-def _of_merge(reading: Reading, tree: exp.Merge, facts: TableFacts, text: _Text) -> Iterator[Rewrite]:
+def _of_merge(
+    reading: StatementContext, tree: exp.Merge, facts: TableFacts, text: _Text
+) -> Iterator[Rewrite]:
     span = _span(reading.statement.tokens, "ON", _AFTER_ON)
     source, on = tree.args["using"], tree.args.get("on")
     names = names_of(tree.this, reading)
@@ -201,7 +205,7 @@ def _of_merge(reading: Reading, tree: exp.Merge, facts: TableFacts, text: _Text)
 
 
 def _through_source(
-    reading: Reading, on: exp.Expr, source: str, names: Sequence[str], rows: Sequence[Row]
+    reading: StatementContext, on: exp.Expr, source: str, names: Sequence[str], rows: Sequence[Row]
 ) -> list[Predicate]:
     """Returns what `t.date = s.date` says of t.date where the source's query bounds s.date."""
     found = []
@@ -231,7 +235,7 @@ def _is_compared_alike(cell: Cell, column: Column) -> bool:
     return isinstance(cell, Constant)  # of which `says` tells nothing if it is of another kind
 
 
-def _partition_column(node: exp.Expr, reading: Reading, names: Sequence[str]) -> Column | None:
+def _partition_column(node: exp.Expr, reading: StatementContext, names: Sequence[str]) -> Column | None:
     if not isinstance(node, exp.Column) or node.table.lower() not in (name.lower() for name in names):
         return None
     column = reading.facts.columns.find(node.name) if reading.facts is not None else None
@@ -243,7 +247,7 @@ def _is_of(node: exp.Expr, source: str) -> bool:
 
 
 def _pinned_by_promise(
-    reading: Reading, facts: TableFacts, name: str, rows: Sequence[Row], *, span: _Span, text: _Text
+    reading: StatementContext, facts: TableFacts, name: str, rows: Sequence[Row], *, span: _Span, text: _Text
 ) -> Iterator[Rewrite]:
     """The usual case: the source is one day's rows, and rows never change their day. Only its author can know the latter."""
     bounded = []
@@ -271,7 +275,7 @@ def _promised(cell: Cell, column: Column) -> Cell:
     return cell
 
 
-def _worth_saying(region: Region, reading: Reading, name: str | None = None) -> str | None:
+def _worth_saying(region: Region, reading: StatementContext, name: str | None = None) -> str | None:
     if region.is_everything or region.is_empty:
         return None
     text = to_sql(region)
@@ -284,7 +288,7 @@ def _worth_saying(region: Region, reading: Reading, name: str | None = None) -> 
     return f"({text})" if " OR " in text else text
 
 
-def _says(text: str, region: Region, reading: Reading) -> bool:
+def _says(text: str, region: Region, reading: StatementContext) -> bool:
     """Whether the text, read again, is exactly the region: else it would be another condition."""
     return compiled(reading.predicate(text), stored=False).on_partitions().boxes == region.boxes
 

@@ -9,7 +9,7 @@ from sluice.footprint import NotUnderstoodError
 from sluice.offline.assumptions import Assumption
 from sluice.offline.files import read_files
 from sluice.offline.jobs import Job, Manifests, manifests_of
-from sluice.offline.known_facts import Knowledge, knowledge_of
+from sluice.offline.known_facts import KnownFacts, knowledge_of
 from sluice.offline.pairs import Understood
 from sluice.predicates import PredicateError
 
@@ -21,7 +21,7 @@ _NO_FACTS = (
 @dataclass
 class Workspace:
     jobs: list[Understood]
-    knowledge: Knowledge
+    knowledge: KnownFacts
     manifests: Manifests
     troubles: list[Trouble] = field(default_factory=list)
 
@@ -54,7 +54,7 @@ def workspace_of(documents: Documents, facts: Documents, table_paths: Iterable[s
 
 def gathered(
     found: Manifests, facts: Documents, jobs: Iterable[Job], table_paths: Iterable[str] = ()
-) -> tuple[Knowledge, list[Trouble]]:
+) -> tuple[KnownFacts, list[Trouble]]:
     """Gathers what is known of the tables of these jobs, and says what can't be used of all that was given."""
     known = manifests_of(facts)
     troubles = [*found.troubles, *known.troubles]

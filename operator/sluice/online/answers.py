@@ -5,8 +5,8 @@ from sluice.online.access.connection import Installation
 from sluice.online.doctor.findings import Examination
 from sluice.online.installation.status import InstallationStatus, JobTold
 from sluice.online.leases.adoption import Adoption
-from sluice.online.leases.lease_listing import Listed
-from sluice.online.leases.lease_view import Held
+from sluice.online.leases.lease_list import LeaseListing
+from sluice.online.leases.lease_view import LeaseView
 
 
 def status_json(found: InstallationStatus) -> Json:
@@ -54,7 +54,7 @@ def _job(told: JobTold) -> Json:
     return {"job": told.job, "reason": told.reason, "message": told.message}
 
 
-def leases_json(at: Installation, found: Listed) -> Json:
+def leases_json(at: Installation, found: LeaseListing) -> Json:
     return {
         "namespace": at.namespace,
         "deployment": at.deployment,
@@ -63,7 +63,7 @@ def leases_json(at: Installation, found: Listed) -> Json:
     }
 
 
-def _lease(at: Installation, one: Held) -> Json:
+def _lease(at: Installation, one: LeaseView) -> Json:
     return {
         "job": one.job,
         "attempt": one.attempt,
@@ -81,7 +81,7 @@ def _lease(at: Installation, one: Held) -> Json:
     }
 
 
-def _table(table: str, one: Held) -> Json:
+def _table(table: str, one: LeaseView) -> Json:
     statements = [
         {
             "statement": each.statement,

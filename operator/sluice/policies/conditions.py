@@ -9,18 +9,18 @@ from pydantic import ValidationError
 
 from sluice.api.base import Json
 from sluice.api.policy import DeltaTablePolicySpec, Enforcement
-from sluice.api.policy_enforced import Enforced, EnforcedReason
+from sluice.api.policy_enforcement import Enforced, EnforcedReason
 from sluice.api.reasons import PolicyReason
 from sluice.delta.version import Version
 from sluice.policies.desired_state import problems_with, wants_of_the_table
-from sluice.policies.difference import Difference, Plan, plan_of
+from sluice.policies.difference import AlterationPlan, Difference, plan_of
 from sluice.policies.enforcement_record import enforced_in
 from sluice.policies.job_permission import wants_jobs, why_none
 from sluice.policies.maintenance_spec import upkeeps_of
 from sluice.policies.observed_status import Named, drift_of, observed_of, unless_same
 from sluice.policies.retention import why_never
 from sluice.tables import keys_of
-from sluice.tables.table_observation import Look, TableState
+from sluice.tables.table_observation import TableObservation, TableState
 
 _MOST_NAMED = 3
 _LONGEST_NAME = 256
@@ -46,7 +46,7 @@ _SAME_WORD = {
 _GOES_ON = (PolicyReason.CHANGING, PolicyReason.RETRYING)
 
 
-class Standing(StrEnum):
+class PolicyCondition(StrEnum):
     """The condition that is True."""
 
     READY = "Ready"
@@ -55,8 +55,8 @@ class Standing(StrEnum):
     STALLED = "Stalled"
 
 
-class Verdict(NamedTuple):
-    standing: Standing
+class ConditionState(NamedTuple):
+    standing: PolicyCondition
     reason: PolicyReason
     message: str
 
@@ -76,7 +76,7 @@ class LeftOut:
 class Seen:
     """What a policy is judged by besides itself."""
 
-    look: Look | None = None
+    look: TableObservation | None = None
     version: Version | None = None
     """Of Delta, that the jobs run which would change the table. None: not known."""
     conflicts: int = 0
@@ -94,7 +94,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Told:
+class TableStatus:
     """What the status says of the table."""
 
     observed: Json | None = None
@@ -105,9 +105,9 @@ class Told:
 
 @dataclass(frozen=True)
 class PolicyState:
-    verdict: Verdict
+    verdict: ConditionState
     table: str | None = None
-    told: Told = Told()
+    told: TableStatus = TableStatus()
 
 
 def state_of(body: Json, left_out: LeftOut | None, seen: Seen) -> PolicyState | None:
@@ -115,10 +115,10 @@ def state_of(body: Json, left_out: LeftOut | None, seen: Seen) -> PolicyState | 
     spec = spec_of(body)
     table = _table_of(spec)
     if left_out is not None and not left_out.goes_on:
-        return PolicyState(Verdict(Standing.STALLED, left_out.reason, left_out.why), table)
+        return PolicyState(ConditionState(PolicyCondition.STALLED, left_out.reason, left_out.why), table)
     if spec is None:
         why = "it is not understood, and does not count"
-        return PolicyState(Verdict(Standing.STALLED, PolicyReason.NOT_UNDERSTOOD, why), table)
+        return PolicyState(ConditionState(PolicyCondition.STALLED, PolicyReason.NOT_UNDERSTOOD, why), table)
     status = body.get("status")
     before: Json = status if isinstance(status, dict) else {}
     is_same_table = before.get("table") == table
@@ -130,63 +130,73 @@ def state_of(body: Json, left_out: LeftOut | None, seen: Seen) -> PolicyState | 
     is_judged = before.get("observedGeneration") == body["metadata"]["generation"] and is_same_table
     if verdict is None and is_judged and before.get("reason") not in _WITHOUT_A_LOOK:
         return None
-    unread = Verdict(Standing.RECONCILING, PolicyReason.NOT_READ_YET, "the table's log has not been read yet")
+    unread = ConditionState(
+        PolicyCondition.RECONCILING, PolicyReason.NOT_READ_YET, "the table's log has not been read yet"
+    )
     found = _together(verdict or unread, _besides(spec, left_out))
     if seen.elsewhere is not None:
         found = found._replace(message=f"{found.message}. {seen.elsewhere}")
     return PolicyState(found, table, told)
 
 
-def _besides(spec: DeltaTablePolicySpec, left_out: LeftOut | None) -> Iterator[Verdict]:
+def _besides(spec: DeltaTablePolicySpec, left_out: LeftOut | None) -> Iterator[ConditionState]:
     """What else a person has to see to, while all that can be done is done."""
     never = upkeeps_of(spec.maintenance).problems
     if never:
         message = f"{'; '.join(never)}. That maintenance is never done; the rest of it counts"
-        yield Verdict(Standing.STALLED, PolicyReason.IMPOSSIBLE, message)
+        yield ConditionState(PolicyCondition.STALLED, PolicyReason.IMPOSSIBLE, message)
     if left_out is not None:
-        yield Verdict(Standing.STALLED, left_out.reason, left_out.why)
+        yield ConditionState(PolicyCondition.STALLED, left_out.reason, left_out.why)
 
 
-def _together(verdict: Verdict, besides: Iterable[Verdict]) -> Verdict:
+def _together(verdict: ConditionState, besides: Iterable[ConditionState]) -> ConditionState:
     """One verdict that says all of them: a trouble with the table comes first, as nothing goes on there."""
-    troubles = (*((verdict,) if verdict.standing is Standing.STALLED else ()), *besides)
+    troubles = (*((verdict,) if verdict.standing is PolicyCondition.STALLED else ()), *besides)
     if not troubles:
         return verdict
-    return Verdict(Standing.STALLED, troubles[0].reason, ". ".join(one.message for one in troubles))
+    return ConditionState(
+        PolicyCondition.STALLED, troubles[0].reason, ". ".join(one.message for one in troubles)
+    )
 
 
-def _told(spec: DeltaTablePolicySpec, plan: Plan | None, seen: Seen, before: Json, table: str | None) -> Told:
+def _told(
+    spec: DeltaTablePolicySpec, plan: AlterationPlan | None, seen: Seen, before: Json, table: str | None
+) -> TableStatus:
     """`before`: what the status says of this table. What was read once stays until something else is read."""
     look = seen.look
     if look is None or plan is None:
         drift = before.get("drift")
         count = before.get("driftCount")
-        return Told(before.get("observed"), tuple(drift) if isinstance(drift, list) else (), count)
+        return TableStatus(before.get("observed"), tuple(drift) if isinstance(drift, list) else (), count)
     if not look.state.exists:
-        return Told()
+        return TableStatus()
     if look.state.unread is not None:
-        return Told(before.get("observed"))
+        return TableStatus(before.get("observed"))
     observed = unless_same(before.get("observed"), observed_of(look, table or "", seen.conflicts, seen.named))
     drift = drift_of(spec, plan.differences, look.history, seen.named, before.get("drift"))
     shown = tuple(one.model_dump(mode="json", by_alias=True, exclude_defaults=True) for one in drift)
-    return Told(observed, shown, len(plan.differences))
+    return TableStatus(observed, shown, len(plan.differences))
 
 
-def _obstacle(spec: DeltaTablePolicySpec, namespace: str, profiles: Collection[str] | None) -> Verdict | None:
+def _obstacle(
+    spec: DeltaTablePolicySpec, namespace: str, profiles: Collection[str] | None
+) -> ConditionState | None:
     """What a person has to see to, whatever the table is."""
     problems = problems_with(spec)
     if problems:
         message = f"{'; '.join(problems)}. Nothing of the table is changed; how writes are admitted counts"
-        return Verdict(Standing.STALLED, PolicyReason.IMPOSSIBLE, message)
+        return ConditionState(PolicyCondition.STALLED, PolicyReason.IMPOSSIBLE, message)
     none = None if profiles is None or not wants_jobs(spec) else why_none(spec, namespace, profiles)
     if none is not None:
-        return Verdict(Standing.STALLED, _SAME_WORD[none.reason.value], f"{none.why}. The rest of it counts")
+        return ConditionState(
+            PolicyCondition.STALLED, _SAME_WORD[none.reason.value], f"{none.why}. The rest of it counts"
+        )
     return None
 
 
 def _of_table(
-    body: Json, spec: DeltaTablePolicySpec, plan: Plan | None, seen: Seen, told: Told
-) -> Verdict | None:
+    body: Json, spec: DeltaTablePolicySpec, plan: AlterationPlan | None, seen: Seen, told: TableStatus
+) -> ConditionState | None:
     """None: it hasn't been read yet."""
     if seen.look is None or plan is None:
         is_compared = wants_of_the_table(spec) or _states_facts(spec)
@@ -196,21 +206,25 @@ def _of_table(
     if plan.changes and spec.enforcement is Enforcement.ENFORCE:
         return _of_changes(enforced_in(body), plan.differences)
     if plan.differences:
-        return Verdict(Standing.STALLED, PolicyReason.DRIFTED, _in_words(spec, plan.differences))
+        return ConditionState(
+            PolicyCondition.STALLED, PolicyReason.DRIFTED, _in_words(spec, plan.differences)
+        )
     return _of_upkeep(spec, seen.look) or (
-        Verdict(Standing.READY, PolicyReason.AS_WANTED, "the table is as the policy wants")
+        ConditionState(PolicyCondition.READY, PolicyReason.AS_WANTED, "the table is as the policy wants")
         if wants_of_the_table(spec)
         else _counts()
     )
 
 
-def _of_upkeep(spec: DeltaTablePolicySpec, look: Look) -> Verdict | None:
+def _of_upkeep(spec: DeltaTablePolicySpec, look: TableObservation) -> ConditionState | None:
     """None: nothing of it is held back for ever."""
     wanted = None if spec.maintenance is None else spec.maintenance.vacuum
     never = why_never(wanted, look.state.properties)
     if never is None:
         return None
-    return Verdict(Standing.STALLED, PolicyReason.VACUUM_NEVER_RUNS, f"no VACUUM is run: {never}")
+    return ConditionState(
+        PolicyCondition.STALLED, PolicyReason.VACUUM_NEVER_RUNS, f"no VACUUM is run: {never}"
+    )
 
 
 def _was(body: Json, *reasons: PolicyReason) -> bool:
@@ -218,16 +232,20 @@ def _was(body: Json, *reasons: PolicyReason) -> bool:
     return isinstance(status, dict) and status.get("reason") in {reason.value for reason in reasons}
 
 
-def _of_changes(done: Enforced, differences: tuple[Difference, ...]) -> Verdict:
+def _of_changes(done: Enforced, differences: tuple[Difference, ...]) -> ConditionState:
     """What is being done about differences, or why nothing is any more."""
     if done.reason is None or done.reason not in _SAME_WORD or done.message is None:
         why = f"to be changed: {', '.join(one.field for one in differences if one.is_tried)}"
-        return Verdict(Standing.RECONCILING, PolicyReason.CHANGING, why)
+        return ConditionState(PolicyCondition.RECONCILING, PolicyReason.CHANGING, why)
     reason = _SAME_WORD[done.reason]
-    return Verdict(Standing.RECONCILING if reason in _GOES_ON else Standing.STALLED, reason, done.message)
+    return ConditionState(
+        PolicyCondition.RECONCILING if reason in _GOES_ON else PolicyCondition.STALLED, reason, done.message
+    )
 
 
-def _without_table(spec: DeltaTablePolicySpec, state: TableState, seen: Seen, told: Told) -> Verdict:
+def _without_table(
+    spec: DeltaTablePolicySpec, state: TableState, seen: Seen, told: TableStatus
+) -> ConditionState:
     """What is said where there is no table, or it can't be read."""
     unread = state.unread
     if state.holds is not None and not seen.is_written:
@@ -235,25 +253,27 @@ def _without_table(spec: DeltaTablePolicySpec, state: TableState, seen: Seen, to
             f"{state.holds[:_LONGEST_NAME]} lies in the table's folder, and no Delta log: correct spec.table.path, or make a Delta "
             "table of it (CONVERT TO DELTA). Where somebody writes its first version just now, it is looked at again"
         )
-        return Verdict(Standing.STALLED, PolicyReason.NOT_A_DELTA_TABLE, why)
+        return ConditionState(PolicyCondition.STALLED, PolicyReason.NOT_A_DELTA_TABLE, why)
     if not wants_of_the_table(spec):
         why = "there is no table yet" if unread is None else f"the table is not compared with it: {unread}"
         return _counts(f"; {why}" if _states_facts(spec) else "")
     if unread is None:
         why = "there is no table yet: once somebody has created it, it is compared with the policy"
-        return Verdict(Standing.RECONCILING, PolicyReason.TABLE_MISSING, why)
-    return Verdict(Standing.STALLED, PolicyReason.TABLE_UNREAD, f"{unread}. {_known_besides(seen, told)}")
+        return ConditionState(PolicyCondition.RECONCILING, PolicyReason.TABLE_MISSING, why)
+    return ConditionState(
+        PolicyCondition.STALLED, PolicyReason.TABLE_UNREAD, f"{unread}. {_known_besides(seen, told)}"
+    )
 
 
-def _counts(more: str = "") -> Verdict:
-    return Verdict(Standing.READY, PolicyReason.COUNTS, f"the whole policy is in effect{more}")
+def _counts(more: str = "") -> ConditionState:
+    return ConditionState(PolicyCondition.READY, PolicyReason.COUNTS, f"the whole policy is in effect{more}")
 
 
 def _states_facts(spec: DeltaTablePolicySpec) -> bool:
     return spec.partition_by is not None or spec.isolation_level is not None
 
 
-def _known_besides(seen: Seen, told: Told) -> str:
+def _known_besides(seen: Seen, told: TableStatus) -> str:
     """What is known of a table that can't be read."""
     read_at = told.observed.get("readAt") if isinstance(told.observed, dict) else None
     if read_at is not None:

@@ -9,7 +9,7 @@ from sluice.delta.properties import problem_with
 
 
 @dataclass(frozen=True)
-class Wish:
+class DesiredState:
     """That a property has a value."""
 
     field: str
@@ -21,14 +21,15 @@ class Wish:
     """Other values that the wish is content with."""
 
 
-def wishes_of(spec: DeltaTablePolicySpec) -> tuple[Wish, ...]:
+def wishes_of(spec: DeltaTablePolicySpec) -> tuple[DesiredState, ...]:
     """By field; each property is in it once."""
     given = tuple(
-        Wish(f"properties.{name}", name, value) for name, value in sorted((spec.properties or {}).items())
+        DesiredState(f"properties.{name}", name, value)
+        for name, value in sorted((spec.properties or {}).items())
     )
     named = {wish.name for wish in given}
     switched = (
-        Wish(f"features.{feature}", switch.property, switch.value, switch.means_on)
+        DesiredState(f"features.{feature}", switch.property, switch.value, switch.means_on)
         for feature, switch in sorted(WANTED.items())
         if feature in (spec.features or ()) and switch.property not in named
     )

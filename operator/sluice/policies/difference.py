@@ -20,7 +20,7 @@ from sluice.delta.properties import (
 )
 from sluice.delta.version import Version
 from sluice.policies.alteration import Alteration, ClusterBy, SetProperties
-from sluice.policies.clustering import paths_of, why_it_cannot_cluster
+from sluice.policies.cluster_columns import paths_of, why_it_cannot_cluster
 from sluice.policies.combinations import (
     clashes,
     why_it_cannot_be_taken_back,
@@ -28,7 +28,7 @@ from sluice.policies.combinations import (
     why_no_way,
     why_not_for,
 )
-from sluice.policies.desired_state import Wish, problems_with, wishes_of
+from sluice.policies.desired_state import DesiredState, problems_with, wishes_of
 from sluice.policies.state import features_of, too_old, why_unwritable
 from sluice.tables.policy_facts import declared_by, listed, wrong_facts
 from sluice.tables.table_observation import TableState
@@ -53,7 +53,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Plan:
+class AlterationPlan:
     problems: tuple[str, ...] = ()
     """What is wrong with the policy itself; then nothing is changed."""
     not_compared: str | None = None
@@ -63,13 +63,13 @@ class Plan:
     """What changes all differences that are tried, in this order."""
 
 
-def plan_of(spec: DeltaTablePolicySpec, state: TableState, version: Version | None) -> Plan:
+def plan_of(spec: DeltaTablePolicySpec, state: TableState, version: Version | None) -> AlterationPlan:
     """Compares them. `version` is the version of Delta that the jobs run which would change the table; None: not known."""
     problems = problems_with(spec)
     if not state.exists:
-        return Plan(problems, not_compared="the table does not exist yet")
+        return AlterationPlan(problems, not_compared="the table does not exist yet")
     if state.unread is not None:
-        return Plan(problems, not_compared=f"the table's log could not be read: {state.unread}")
+        return AlterationPlan(problems, not_compared=f"the table's log could not be read: {state.unread}")
     blocked = (
         "the policy is not followed before its problems are solved"
         if problems
@@ -86,7 +86,7 @@ def plan_of(spec: DeltaTablePolicySpec, state: TableState, version: Version | No
         changes.append(SetProperties(spec.table, _with_other_retention(tried, state.properties)))
     if clustering is not None and clustering.is_tried:
         changes.append(ClusterBy(spec.table, paths_of(spec.cluster_by or (), state.columns)))
-    return Plan(
+    return AlterationPlan(
         problems,
         differences=(
             *_of_facts(spec, state),
@@ -122,7 +122,7 @@ def _unordered(columns: Iterable[str]) -> list[str]:
     return sorted(column.lower() for column in columns)
 
 
-Pair = tuple[Wish, Difference]
+Pair = tuple[DesiredState, Difference]
 
 
 def _of_properties(
@@ -136,13 +136,13 @@ def _of_properties(
     return _without_clashes(pairs, state, version)
 
 
-def _has(state: TableState, wish: Wish) -> bool:
+def _has(state: TableState, wish: DesiredState) -> bool:
     found = state.properties.get(wish.name)
     as_much = found is not None and any(same(wish.name, found, value) for value in wish.means_as_much)
     return as_much or is_as_wanted(wish.name, wish.value, found)
 
 
-def _forbidden(state: TableState, wish: Wish, version: Version | None) -> str | None:
+def _forbidden(state: TableState, wish: DesiredState, version: Version | None) -> str | None:
     known = PROPERTIES.get(wish.name)
     return (
         (None if known is None else too_old(known.since, wish.name, version))
@@ -153,7 +153,11 @@ def _forbidden(state: TableState, wish: Wish, version: Version | None) -> str | 
 
 
 def _difference(
-    spec: DeltaTablePolicySpec, state: TableState, wish: Wish, version: Version | None, forbidden: str | None
+    spec: DeltaTablePolicySpec,
+    state: TableState,
+    wish: DesiredState,
+    version: Version | None,
+    forbidden: str | None,
 ) -> Difference:
     irreversible = why_it_cannot_be_taken_back(state, wish.name, wish.value, version)
     return Difference(

@@ -5,7 +5,7 @@ What somebody wrote over is as if nothing was kept: jobs that are there still te
 from pydantic import ValidationError
 
 from sluice.api.base import Json
-from sluice.api.policy_enforced import Enforced
+from sluice.api.policy_enforcement import Enforced
 from sluice.lifecycle.job.status import difference
 
 FIELD = "enforced"

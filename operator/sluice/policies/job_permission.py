@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from sluice.api.policy import DeltaTablePolicySpec, Enforcement
-from sluice.api.policy_enforced import EnforcedReason
+from sluice.api.policy_enforcement import EnforcedReason
 from sluice.policies.desired_state import wants_of_the_table
 
 DEFAULT_PROFILE = "default"

@@ -26,16 +26,16 @@ _STEP_BACK = timedelta(days=1)
 _SUSPENDED = "suspended"
 
 
-class Kind(StrEnum):
+class MaintenanceKind(StrEnum):
     OPTIMIZE = "optimize"
     VACUUM = "vacuum"
 
 
 @dataclass(frozen=True)
-class Upkeep:
+class MaintenanceSpec:
     """What the policy wants of one kind."""
 
-    kind: Kind
+    kind: MaintenanceKind
     schedule: Schedule
     suspend: bool = False
     """Holds back what the schedule asks for; what a person asks for is done all the same."""
@@ -55,11 +55,11 @@ class Decided:
 
     until: datetime
     schedule: str
-    """As `Upkeep.spelled` had it."""
+    """As `MaintenanceSpec.spelled` had it."""
 
 
 @dataclass(frozen=True)
-class Made:
+class MaintenanceJob:
     """A job that was made for the policy."""
 
     name: str
@@ -74,7 +74,7 @@ class Made:
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownMaintenance:
     """What there is of one kind of a policy's maintenance."""
 
     policy: str
@@ -83,13 +83,13 @@ class Known:
     since: datetime | None = None
     """When the schedule came to be, if that is known: when the policy was created, if its spec was never changed."""
     decided: Decided | None = None
-    jobs: tuple[Made, ...] = ()
+    jobs: tuple[MaintenanceJob, ...] = ()
     asked: str | None = None
     """The word by which somebody asks for a run now, if it isn't heeded yet."""
 
 
 @dataclass(frozen=True)
-class Run:
+class MaintenanceRun:
     name: str
     at: datetime
     """Of this day is :today."""
@@ -98,8 +98,8 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Plan:
-    run: Run | None = None
+class NextRun:
+    run: MaintenanceRun | None = None
     """What is to be made now, if it isn't left out because nothing is to be gained."""
     decided: Decided | None = None
     """What is to be kept from now on, once the run is made or left out. None: what was kept stays."""
@@ -112,7 +112,7 @@ class Plan:
     """When the next run is due. What happens to jobs and to the policy is looked at as it happens."""
 
 
-def planned(wanted: Upkeep, known: Known, now: datetime) -> Plan:
+def planned(wanted: MaintenanceSpec, known: KnownMaintenance, now: datetime) -> NextRun:
     busy = next((job.name for job in known.jobs if not job.is_finished), None)
     by_schedule = _by_schedule(wanted, known, now, busy)
     goes = tuple(_too_many(wanted, known))
@@ -128,49 +128,58 @@ def planned(wanted: Upkeep, known: Known, now: datetime) -> Plan:
     kept = (
         by_schedule.decided if by_schedule.run is None else None
     )  # what is due is looked at again once this one has ended
-    return Plan(Run(name, now, by_hand=True), kept, True, by_schedule.told if kept else (), goes, look_again)
+    return NextRun(
+        MaintenanceRun(name, now, by_hand=True),
+        kept,
+        True,
+        by_schedule.told if kept else (),
+        goes,
+        look_again,
+    )
 
 
-def name_of(policy: str, uid: str, kind: Kind, at: datetime) -> str:
+def name_of(policy: str, uid: str, kind: MaintenanceKind, at: datetime) -> str:
     """The same for whoever works it out, so that two leaders make one job; and another one for each time."""
     return job_name(policy, uid, kind, str(int(at.timestamp()) // 60))
 
 
-def name_by_hand(policy: str, uid: str, kind: Kind, word: str) -> str:
+def name_by_hand(policy: str, uid: str, kind: MaintenanceKind, word: str) -> str:
     return job_name(policy, uid, kind, f"asked-{short(word)}")
 
 
 def _with(
-    plan: Plan, goes: tuple[str, ...], look_again: datetime | None, *, heeded: bool = False, told: str = ""
-) -> Plan:
+    plan: NextRun, goes: tuple[str, ...], look_again: datetime | None, *, heeded: bool = False, told: str = ""
+) -> NextRun:
     said = (*plan.told, told) if told else plan.told
-    return Plan(plan.run, plan.decided, heeded, said, goes, look_again)
+    return NextRun(plan.run, plan.decided, heeded, said, goes, look_again)
 
 
 # ------------------------------------------------------------------------------------------------------------------- by schedule
 
 
-def _by_schedule(wanted: Upkeep, known: Known, now: datetime, busy: str | None) -> Plan:
+def _by_schedule(
+    wanted: MaintenanceSpec, known: KnownMaintenance, now: datetime, busy: str | None
+) -> NextRun:
     since = _since(wanted, known, now)
     if since is None or (wanted.suspend and known.decided is None):
         return _from_now_on(wanted, known, now)
     if wanted.suspend:
-        return Plan()
+        return NextRun()
     due = wanted.schedule.last_before_or_at(now)
     if due is None or due <= since:
-        return Plan()
+        return NextRun()
     decided = Decided(due, wanted.spelled)
     limit = wanted.starting_deadline
     if limit is not None and now - due > limit:
         late = f"the {wanted.kind} of {_shown(due, wanted)} could not be started within {limit}, and is passed over"
-        return Plan(decided=decided, told=(late, *_of_missed(wanted, since, due)))
+        return NextRun(decided=decided, told=(late, *_of_missed(wanted, since, due)))
     if busy is not None:
-        return Plan(told=(f"the {wanted.kind} of {_shown(due, wanted)} waits until {busy} has ended",))
-    run = Run(name_of(known.policy, known.uid, wanted.kind, due), due)
-    return Plan(run, decided, told=tuple(_of_missed(wanted, since, due)))
+        return NextRun(told=(f"the {wanted.kind} of {_shown(due, wanted)} waits until {busy} has ended",))
+    run = MaintenanceRun(name_of(known.policy, known.uid, wanted.kind, due), due)
+    return NextRun(run, decided, told=tuple(_of_missed(wanted, since, due)))
 
 
-def _since(wanted: Upkeep, known: Known, now: datetime) -> datetime | None:
+def _since(wanted: MaintenanceSpec, known: KnownMaintenance, now: datetime) -> datetime | None:
     """From when on runs may be due; None: from now on."""
     latest_believed = now + _STEP_BACK
     kept = known.decided
@@ -181,7 +190,7 @@ def _since(wanted: Upkeep, known: Known, now: datetime) -> datetime | None:
     return max((at for at in moments if at is not None and at <= latest_believed), default=None)
 
 
-def _from_now_on(wanted: Upkeep, known: Known, now: datetime) -> Plan:
+def _from_now_on(wanted: MaintenanceSpec, known: KnownMaintenance, now: datetime) -> NextRun:
     kept = known.decided
     told: tuple[str, ...] = ()
     if kept is not None and kept.schedule == wanted.spelled and not wanted.suspend:
@@ -189,10 +198,10 @@ def _from_now_on(wanted: Upkeep, known: Known, now: datetime) -> Plan:
             f"the last {wanted.kind} is said to be of {_shown(kept.until, wanted)}, which is still to come: a clock was wrong, "
             "and runs count from now on",
         )
-    return Plan(decided=Decided(now, wanted.spelled), told=told)
+    return NextRun(decided=Decided(now, wanted.spelled), told=told)
 
 
-def _of_missed(wanted: Upkeep, since: datetime, due: datetime) -> Iterable[str]:
+def _of_missed(wanted: MaintenanceSpec, since: datetime, due: datetime) -> Iterable[str]:
     count = wanted.schedule.count(since, due - _MOMENT, most=_MOST_COUNTED + 1)
     if count == 1:
         yield "one run before it was missed"
@@ -201,11 +210,11 @@ def _of_missed(wanted: Upkeep, since: datetime, due: datetime) -> Iterable[str]:
         yield f"{number} runs before it were missed, which are not made up for one by one"
 
 
-def _shown(at: datetime, wanted: Upkeep) -> str:
+def _shown(at: datetime, wanted: MaintenanceSpec) -> str:
     return wanted.schedule.shown(at)
 
 
-def _next(wanted: Upkeep, known: Known, plan: Plan, now: datetime) -> datetime | None:
+def _next(wanted: MaintenanceSpec, known: KnownMaintenance, plan: NextRun, now: datetime) -> datetime | None:
     """Not before what is decided, where a clock was put back a little."""
     since = plan.decided.until if plan.decided is not None else _since(wanted, known, now)
     return wanted.schedule.next_after(now if since is None else max(since, now))
@@ -214,7 +223,7 @@ def _next(wanted: Upkeep, known: Known, plan: Plan, now: datetime) -> datetime |
 # ----------------------------------------------------------------------------------------------------------------------- history
 
 
-def _too_many(wanted: Upkeep, known: Known) -> Iterable[str]:
+def _too_many(wanted: MaintenanceSpec, known: KnownMaintenance) -> Iterable[str]:
     """Only of runs that are known to be decided: a job is what tells of its run until that is kept."""
     finished = [job for job in known.jobs if job.is_finished]
     for limit, failed in ((wanted.kept_succeeded, False), (wanted.kept_failed, True)):
@@ -223,7 +232,7 @@ def _too_many(wanted: Upkeep, known: Known) -> Iterable[str]:
         yield from (job.name for job in newest_first[limit:] if _is_kept_elsewhere(job, wanted, known))
 
 
-def _is_kept_elsewhere(job: Made, wanted: Upkeep, known: Known) -> bool:
+def _is_kept_elsewhere(job: MaintenanceJob, wanted: MaintenanceSpec, known: KnownMaintenance) -> bool:
     if job.by_hand:
         asked = known.asked
         return asked is None or job.name != name_by_hand(known.policy, known.uid, wanted.kind, asked)

@@ -43,7 +43,7 @@ _CLOCKS_DIFFER_BY = timedelta(hours=1)
 
 
 @dataclass(frozen=True)
-class Gain:
+class MaintenanceBenefit:
     is_likely: bool
     why: str
 
@@ -87,7 +87,7 @@ class _Files:
 
 def of_compaction(
     files: Collection[File], facts: TableFacts, where: str | None, worth: Worth = Worth()
-) -> Gain:
+) -> MaintenanceBenefit:
     """Whether OPTIMIZE is worth it in the partitions of `where`, which has the day in place of :today. Raises NotUnderstoodError
     where that says what no OPTIMIZE of this table could do."""
     whatever_files = _whatever_files(facts, where)
@@ -100,9 +100,9 @@ def of_compaction(
     )
     for found in islice(promising, _MOST_JUDGED):
         if region is None or not disjoint(partition_region(found.partition, facts.columns)[0], region):
-            return Gain(True, f"{_named(found.partition)} has {found.gain}")
+            return MaintenanceBenefit(True, f"{_named(found.partition)} has {found.gain}")
     if len(promising) > _MOST_JUDGED:
-        return Gain(
+        return MaintenanceBenefit(
             True,
             f"{len(promising)} partitions have many small files or deleted rows, too many to hold each against where",
         )
@@ -111,28 +111,34 @@ def of_compaction(
         "nor files of which many rows are deleted"
     )
     if not facts.columns.partition_columns:
-        return Gain(False, f"the table has not {nothing}")
-    return Gain(False, f"no partition{'' if where is None else f' where {where}'} has {nothing}")
+        return MaintenanceBenefit(False, f"the table has not {nothing}")
+    return MaintenanceBenefit(
+        False, f"no partition{'' if where is None else f' where {where}'} has {nothing}"
+    )
 
 
-def of_vacuum(removals: Removals, last: LastVacuum | None, retention: timedelta, now: datetime) -> Gain:
+def of_vacuum(
+    removals: Removals, last: LastVacuum | None, retention: timedelta, now: datetime
+) -> MaintenanceBenefit:
     """Whether VACUUM is worth it: whether a commit removed files that the last one had to keep, and this one hasn't."""
     if last is None or last.at > now:
-        return Gain(True, "nobody knows when the table was vacuumed last")
+        return MaintenanceBenefit(True, "nobody knows when the table was vacuumed last")
     if now - last.at >= LEFTOVERS_AFTER:
-        return Gain(
+        return MaintenanceBenefit(
             True,
             f"the last VACUUM was {(now - last.at).days} days ago, and no log tells of the files that failed runs have left since",
         )
     since, until = _before(last.at, last.retention + _CLOCKS_DIFFER_BY), _before(now, retention)
     if removals.known_since is not None and removals.known_since > since:
-        return Gain(True, f"the log tells only since {_shown(removals.known_since)} which files were removed")
+        return MaintenanceBenefit(
+            True, f"the log tells only since {_shown(removals.known_since)} which files were removed"
+        )
     count = sum(since < at <= until for at in removals.at)
     if count:
-        return Gain(
+        return MaintenanceBenefit(
             True, f"{count} commits removed files before {_shown(until)} that the last VACUUM had to keep"
         )
-    return Gain(
+    return MaintenanceBenefit(
         False,
         f"no commit removed files between {_shown(since)} and {_shown(until)}, which is what VACUUM could delete",
     )
@@ -143,18 +149,18 @@ def _before(at: datetime, time: timedelta) -> datetime:
     return at - min(max(time, timedelta()), at - datetime.min.replace(tzinfo=at.tzinfo))
 
 
-def _whatever_files(facts: TableFacts, where: str | None) -> Gain | None:
+def _whatever_files(facts: TableFacts, where: str | None) -> MaintenanceBenefit | None:
     """What is said of a table whose files' sizes say nothing."""
     if facts.unread is not None:
-        return Gain(True, f"nothing is known of the table's files: {facts.unread}")
+        return MaintenanceBenefit(True, f"nothing is known of the table's files: {facts.unread}")
     if not facts.exists:
-        return Gain(False, "there is no table yet")
+        return MaintenanceBenefit(False, "there is no table yet")
     if facts.clustering_columns is None or facts.clustering_columns:
         if where is not None:
             raise NotUnderstoodError(
                 f"{PLACE}: the table is clustered, and Delta takes no condition to compact such a table: remove it"
             )
-        return Gain(
+        return MaintenanceBenefit(
             True, "the table is clustered, and its files' sizes don't tell what OPTIMIZE would put together"
         )
     return None

@@ -11,12 +11,12 @@ from sluice.api.maintenance import Optimize, Vacuum, mebibytes
 from sluice.api.policy import DeltaTablePolicySpec, PolicyTable
 from sluice.footprint import NotUnderstoodError
 from sluice.policies.alteration import named
-from sluice.policies.maintenance import Kind, Run, Upkeep
-from sluice.policies.maintenance_benefit import Gain, Worth, of_compaction, of_vacuum
+from sluice.policies.maintenance import MaintenanceKind, MaintenanceRun, MaintenanceSpec
+from sluice.policies.maintenance_benefit import MaintenanceBenefit, Worth, of_compaction, of_vacuum
 from sluice.policies.maintenance_spec import MOST_YIELDED
-from sluice.policies.retention import NotNow, Writer, retention_of
+from sluice.policies.retention import ActiveWriter, NotNow, retention_of
 from sluice.policies.today_parameter import where_on
-from sluice.tables.table_observation import Look
+from sluice.tables.table_observation import TableObservation
 
 _ABSENT = "there is no table yet"
 
@@ -33,28 +33,36 @@ class LeaveOut:
 
 
 @dataclass(frozen=True)
-class Wait:
+class WaitForNextRun:
     """The run stays due."""
 
     why: str
 
 
-Errand = Do | LeaveOut | Wait
+Errand = Do | LeaveOut | WaitForNextRun
 
 
 def errand_of(
-    spec: DeltaTablePolicySpec, upkeep: Upkeep, run: Run, look: Look, *, longest: Writer | None, now: datetime
+    spec: DeltaTablePolicySpec,
+    upkeep: MaintenanceSpec,
+    run: MaintenanceRun,
+    look: TableObservation,
+    *,
+    longest: ActiveWriter | None,
+    now: datetime,
 ) -> Errand:
     """`longest`: the writer of the table that has run the longest."""
     plan = spec.maintenance
-    if plan is not None and plan.optimize is not None and upkeep.kind is Kind.OPTIMIZE:
+    if plan is not None and plan.optimize is not None and upkeep.kind is MaintenanceKind.OPTIMIZE:
         return _compaction(plan.optimize, spec.table, upkeep.schedule.day_of(run.at), look, run)
-    if plan is not None and plan.vacuum is not None and upkeep.kind is Kind.VACUUM:
+    if plan is not None and plan.vacuum is not None and upkeep.kind is MaintenanceKind.VACUUM:
         return _clean_up(plan.vacuum, spec.table, look, run, longest=longest, now=now)
     raise ValueError(f"the policy wants no {upkeep.kind}")
 
 
-def _compaction(wanted: Optimize, table: PolicyTable, day: date, look: Look, run: Run) -> Errand:
+def _compaction(
+    wanted: Optimize, table: PolicyTable, day: date, look: TableObservation, run: MaintenanceRun
+) -> Errand:
     if look.state.unread is None and not look.state.exists:
         return LeaveOut(_ABSENT)
     try:
@@ -66,32 +74,38 @@ def _compaction(wanted: Optimize, table: PolicyTable, day: date, look: Look, run
 
 
 def _clean_up(
-    wanted: Vacuum, table: PolicyTable, look: Look, run: Run, *, longest: Writer | None, now: datetime
+    wanted: Vacuum,
+    table: PolicyTable,
+    look: TableObservation,
+    run: MaintenanceRun,
+    *,
+    longest: ActiveWriter | None,
+    now: datetime,
 ) -> Errand:
     if look.state.unread is not None:
-        return Wait(
+        return WaitForNextRun(
             f"nobody knows for how long VACUUM would keep files, because the table's log cannot be read: {look.state.unread}"
         )
     if not look.state.exists:
         return LeaveOut(_ABSENT)
     retention = timedelta(seconds=seconds(wanted.retention))
-    kept = retention_of(retention, look.state.properties, longest, MOST_YIELDED[Kind.VACUUM])
+    kept = retention_of(retention, look.state.properties, longest, MOST_YIELDED[MaintenanceKind.VACUUM])
     if isinstance(kept, NotNow):
-        return Wait(kept.why)
+        return WaitForNextRun(kept.why)
     history = look.history
     gain = of_vacuum(history.removals, history.last_vacuum, timedelta(hours=kept.hours), now)
     return _as_asked(gain, f"VACUUM {named(table)}", run)
 
 
-def _as_asked(gain: Gain, sql: str, run: Run) -> Errand:
+def _as_asked(gain: MaintenanceBenefit, sql: str, run: MaintenanceRun) -> Errand:
     if run.by_hand:
         return Do(sql, "somebody asked for it")
     return Do(sql, gain.why) if gain.is_likely else LeaveOut(gain.why)
 
 
-def _gain_of_compaction(wanted: Optimize, look: Look, where: str | None) -> Gain:
+def _gain_of_compaction(wanted: Optimize, look: TableObservation, where: str | None) -> MaintenanceBenefit:
     worth = Worth(wanted.least_files, mebibytes(wanted.smaller_than))
     gain = of_compaction(look.files or (), look.facts, where, worth)
     if look.files is None and not gain.is_likely:
-        return Gain(True, "nothing is known of the sizes of the table's files")
+        return MaintenanceBenefit(True, "nothing is known of the sizes of the table's files")
     return gain

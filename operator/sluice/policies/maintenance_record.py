@@ -14,7 +14,7 @@ from sluice.api.base import Json
 from sluice.api.job_status import Phase
 from sluice.api.maintenance_status import LeftOutRun, MaintenanceState, MaintenanceStates
 from sluice.lifecycle.job.status import merge_patch
-from sluice.policies.maintenance import Decided, Kind, Known, Made, Plan
+from sluice.policies.maintenance import Decided, KnownMaintenance, MaintenanceJob, MaintenanceKind, NextRun
 
 FIELD = "maintenance"
 _FIRST_GENERATION = 1
@@ -63,7 +63,7 @@ def _never_changed_since(policy: Json) -> datetime | None:
     return _moment(metadata.get("creationTimestamp"))
 
 
-def _jobs_of(kind: Kind, jobs: Iterable[Json]) -> tuple[Made, ...]:
+def _jobs_of(kind: MaintenanceKind, jobs: Iterable[Json]) -> tuple[MaintenanceJob, ...]:
     """Of the jobs that the policy has made those of this kind. One whose annotations somebody removed is of when it was made."""
     found = []
     for job in jobs:
@@ -76,7 +76,7 @@ def _jobs_of(kind: Kind, jobs: Iterable[Json]) -> tuple[Made, ...]:
         )
         if at is not None:
             by_hand = bool(annotations.get(names.ANNOTATION_ASKED))
-            found.append(Made(metadata["name"], at, _phase(status), by_hand))
+            found.append(MaintenanceJob(metadata["name"], at, _phase(status), by_hand))
     return tuple(found)
 
 
@@ -89,10 +89,14 @@ def _time_of_run(told: Any, made: datetime | None) -> datetime | None:
 
 
 def known_of(
-    policy: Json, kind: Kind, state: MaintenanceState | None, jobs: Iterable[Json], asked: str | None
-) -> Known:
+    policy: Json,
+    kind: MaintenanceKind,
+    state: MaintenanceState | None,
+    jobs: Iterable[Json],
+    asked: str | None,
+) -> KnownMaintenance:
     metadata = policy["metadata"]
-    return Known(
+    return KnownMaintenance(
         policy=metadata["name"],
         uid=metadata["uid"],
         since=_never_changed_since(policy),
@@ -102,7 +106,9 @@ def known_of(
     )
 
 
-def state_after(before: MaintenanceState | None, known: Known, plan: Plan, came: Came) -> MaintenanceState:
+def state_after(
+    before: MaintenanceState | None, known: KnownMaintenance, plan: NextRun, came: Came
+) -> MaintenanceState:
     changes: dict[str, Any] = {"next_run_at": plan.look_again, "message": came.waits}
     if plan.decided is not None and came.is_settled:
         changes |= {"decided_until": plan.decided.until, "schedule": plan.decided.schedule}
@@ -115,7 +121,7 @@ def state_after(before: MaintenanceState | None, known: Known, plan: Plan, came:
     return MaintenanceState(**(dict(before or MaintenanceState()) | changes))
 
 
-def _latest(jobs: Iterable[Made], before: MaintenanceState | None) -> Made | None:
+def _latest(jobs: Iterable[MaintenanceJob], before: MaintenanceState | None) -> MaintenanceJob | None:
     """A job of which the status doesn't tell yet."""
     latest = max(jobs, key=lambda job: job.at, default=None)
     told = before.last_run_at if before is not None else None

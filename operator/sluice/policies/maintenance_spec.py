@@ -8,27 +8,27 @@ from sluice.api.durations import seconds
 from sluice.api.maintenance import Maintenance, MaintenancePlan
 from sluice.footprint import NotUnderstoodError
 from sluice.policies.cron import Schedule, ScheduleError
-from sluice.policies.maintenance import Kind, Run, Upkeep
+from sluice.policies.maintenance import MaintenanceKind, MaintenanceRun, MaintenanceSpec
 from sluice.policies.today_parameter import where_on
 
 _ANY_DAY = datetime(2026, 1, 1, tzinfo=UTC)
 """Whether a schedule ever has a run is the same from each day on."""
 
-MOST_YIELDED = {Kind.OPTIMIZE: timedelta(days=1), Kind.VACUUM: timedelta(hours=1)}
+MOST_YIELDED = {MaintenanceKind.OPTIMIZE: timedelta(days=1), MaintenanceKind.VACUUM: timedelta(hours=1)}
 """So long a job leaves others ahead of it at most. That of a VACUUM is in hardly anybody's way, and counts for how old a writer may
 get before it begins."""
 
 
 @dataclass(frozen=True)
-class Upkeeps:
-    by_kind: Mapping[Kind, Upkeep] = field(default_factory=dict)
+class MaintenanceSpecs:
+    by_kind: Mapping[MaintenanceKind, MaintenanceSpec] = field(default_factory=dict)
     """The kinds that can be run."""
     problems: tuple[str, ...] = ()
     """Each names its place, and keeps its kind from being run."""
 
 
-def upkeeps_of(maintenance: MaintenancePlan | None) -> Upkeeps:
-    by_kind: dict[Kind, Upkeep] = {}
+def upkeeps_of(maintenance: MaintenancePlan | None) -> MaintenanceSpecs:
+    by_kind: dict[MaintenanceKind, MaintenanceSpec] = {}
     problems: list[str] = []
     for kind, wanted in _wanted(maintenance):
         try:
@@ -37,17 +37,17 @@ def upkeeps_of(maintenance: MaintenancePlan | None) -> Upkeeps:
             problems.append(f"spec.maintenance.{kind}: {error}")
         except NotUnderstoodError as error:
             problems.append(str(error))
-    return Upkeeps(by_kind, tuple(problems))
+    return MaintenanceSpecs(by_kind, tuple(problems))
 
 
-def _wanted(maintenance: MaintenancePlan | None) -> Iterator[tuple[Kind, Maintenance]]:
+def _wanted(maintenance: MaintenancePlan | None) -> Iterator[tuple[MaintenanceKind, Maintenance]]:
     if maintenance is not None and maintenance.optimize is not None:
-        yield Kind.OPTIMIZE, maintenance.optimize
+        yield MaintenanceKind.OPTIMIZE, maintenance.optimize
     if maintenance is not None and maintenance.vacuum is not None:
-        yield Kind.VACUUM, maintenance.vacuum
+        yield MaintenanceKind.VACUUM, maintenance.vacuum
 
 
-def _upkeep(kind: Kind, wanted: Maintenance) -> Upkeep:
+def _upkeep(kind: MaintenanceKind, wanted: Maintenance) -> MaintenanceSpec:
     schedule = Schedule.parse(wanted.schedule, wanted.time_zone)
     if schedule.next_after(_ANY_DAY) is None:
         raise ScheduleError(f"the schedule {wanted.schedule!r} names a day that no year has, and never runs")
@@ -55,7 +55,7 @@ def _upkeep(kind: Kind, wanted: Maintenance) -> Upkeep:
     if where is not None:
         where_on(date(2026, 1, 1), where)
     deadline = wanted.starting_deadline
-    return Upkeep(
+    return MaintenanceSpec(
         kind,
         schedule,
         suspend=wanted.suspend,
@@ -65,7 +65,9 @@ def _upkeep(kind: Kind, wanted: Maintenance) -> Upkeep:
     )
 
 
-def yields_for(wanted: Upkeep, run: Run, now: datetime, longest_wait: timedelta | None) -> timedelta:
+def yields_for(
+    wanted: MaintenanceSpec, run: MaintenanceRun, now: datetime, longest_wait: timedelta | None
+) -> timedelta:
     """So long the run's job leaves others ahead of it: until it must have begun, or the next run is due. What somebody asked for
     is as urgent as any other job. `longest_wait`: then the job times out, so that it must have its turn long before."""
     if run.by_hand:

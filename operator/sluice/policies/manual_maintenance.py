@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from sluice.api import names
-from sluice.policies.maintenance import Kind
+from sluice.policies.maintenance import MaintenanceKind
 
 ENFORCE = "enforce"
 """By which it is said that changes of the table are to be tried again: it asks for no maintenance."""
@@ -14,8 +14,8 @@ _LONGEST = 100
 
 
 @dataclass(frozen=True)
-class Asked:
-    kind: Kind
+class MaintenanceRequest:
+    kind: MaintenanceKind
     word: str
 
 
@@ -27,7 +27,9 @@ class NotAsked:
     why: str
 
 
-def asked_for(said: str | None, heeded: str | None, wanted: Collection[Kind]) -> Asked | NotAsked | None:
+def asked_for(
+    said: str | None, heeded: str | None, wanted: Collection[MaintenanceKind]
+) -> MaintenanceRequest | NotAsked | None:
     """What follows from the annotation, where the policy wants these kinds; None: nothing is asked for that isn't heeded yet."""
     word = (said or "")[:_LONGEST]
     if not word or word == heeded:
@@ -36,15 +38,16 @@ def asked_for(said: str | None, heeded: str | None, wanted: Collection[Kind]) ->
     if kind == ENFORCE:
         return None
     begins = f"{names.ANNOTATION_RUN}={word}: nothing is run"
-    if kind not in tuple(Kind):
+    if kind not in tuple(MaintenanceKind):
         return NotAsked(
-            word, f"{begins}, because it must begin with {' or '.join(Kind)}, such as {Kind.OPTIMIZE}.2"
+            word,
+            f"{begins}, because it must begin with {' or '.join(MaintenanceKind)}, such as {MaintenanceKind.OPTIMIZE}.2",
         )
     if kind not in wanted:
         return NotAsked(
             word, f"{begins}, because the policy has no spec.maintenance.{kind}: write it, or create a job"
         )
-    return Asked(Kind(kind), word)
+    return MaintenanceRequest(MaintenanceKind(kind), word)
 
 
 def asked_to_go_on(said: str | None) -> str | None:

@@ -23,7 +23,7 @@ from sluice.delta.properties import ISOLATION
 from sluice.policies.desired_state import wishes_of
 from sluice.policies.difference import Difference
 from sluice.policies.state import features_of
-from sluice.tables.table_observation import CLUSTERING, Commit, History, Look
+from sluice.tables.table_observation import CLUSTERING, CommitSummary, LogHistory, TableObservation
 
 _LONGEST_NAME = 256
 _MOST_BYTES = 2**63
@@ -33,7 +33,7 @@ Named = Callable[[str], str]
 """How a job, as namespace/name, perhaps behind a kind, is called in this policy's namespace."""
 
 
-def observed_of(look: Look, location: str, conflicts: int, named: Named) -> ObservedTable:
+def observed_of(look: TableObservation, location: str, conflicts: int, named: Named) -> ObservedTable:
     """Tells of a table that was read."""
     state = look.state
     return ObservedTable(
@@ -69,7 +69,7 @@ def unless_same(before: Any, now: ObservedTable) -> Json:
 def drift_of(
     spec: DeltaTablePolicySpec,
     differences: Iterable[Difference],
-    history: History,
+    history: LogHistory,
     named: Named,
     before: Any = (),
 ) -> tuple[Drift, ...]:
@@ -86,14 +86,14 @@ def drift_of(
     )
 
 
-def author_of(commit: Commit, named: Named) -> str:
+def author_of(commit: CommitSummary, named: Named) -> str:
     """Who made the commit, as far as the log says so."""
     if commit.job is not None:
         return named(f"job {commit.job}")
     return f"{commit.engine or 'a writer that does not name itself'} ({commit.operation or 'no operation named'})"
 
 
-def _told(one: Difference, changed: Commit | None, named: Named, before: Drift | None) -> Drift:
+def _told(one: Difference, changed: CommitSummary | None, named: Named, before: Drift | None) -> Drift:
     since = None if changed is None else changed.at
     by = None if changed is None else f"{author_of(changed, named)} in version {changed.version}"
     drift = Drift(
@@ -125,12 +125,12 @@ def _most_of(properties: Mapping[str, str]) -> dict[str, str]:
     return {name: properties[name] for name in deltas_first[:MOST_PROPERTIES]}
 
 
-def _newest(commits: Iterable[Commit], named: Named) -> tuple[ObservedCommit, ...]:
+def _newest(commits: Iterable[CommitSummary], named: Named) -> tuple[ObservedCommit, ...]:
     ordered = sorted(commits, key=lambda commit: commit.version, reverse=True)
     return tuple(_shown(commit, named) for commit in ordered[:MOST_OPERATIONS])
 
 
-def _foreign(history: History, named: Named) -> ForeignWriters | None:
+def _foreign(history: LogHistory, named: Named) -> ForeignWriters | None:
     if not history.foreign_commits:
         return None
     last = history.last_foreign
@@ -141,7 +141,7 @@ def _foreign(history: History, named: Named) -> ForeignWriters | None:
     )
 
 
-def _shown(commit: Commit, named: Named) -> ObservedCommit:
+def _shown(commit: CommitSummary, named: Named) -> ObservedCommit:
     return ObservedCommit(
         operation=commit.operation,
         version=commit.version,

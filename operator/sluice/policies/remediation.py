@@ -13,17 +13,17 @@ from enum import StrEnum
 from sluice.api.bounds import SHORT
 from sluice.api.job_status import Phase
 from sluice.api.policy import DeltaTablePolicySpec, Enforcement
-from sluice.api.policy_enforced import Enforced, EnforcedReason, FieldSet, SetBack
+from sluice.api.policy_enforcement import Enforced, EnforcedReason, FieldSet, SetBack
 from sluice.api.strings import shortened
 from sluice.delta.version import Version
 from sluice.policies.alteration import Alteration, ClusterBy
 from sluice.policies.desired_state import wishes_of
-from sluice.policies.difference import Plan, plan_of
+from sluice.policies.difference import AlterationPlan, plan_of
 from sluice.policies.enforcement_record import MOST_JOBS
 from sluice.policies.job_name import job_name
 from sluice.policies.job_permission import NoJobs
 from sluice.policies.observed_status import Named, author_of
-from sluice.tables.table_observation import CLUSTERING, Look
+from sluice.tables.table_observation import CLUSTERING, TableObservation
 
 ROUNDS = 3
 """How often a field may be found set back before nobody sets it any more."""
@@ -78,7 +78,7 @@ class OwnJob:
 
 
 @dataclass(frozen=True)
-class Known:
+class ObservedPolicy:
     """What there is of one policy."""
 
     name: str
@@ -86,7 +86,7 @@ class Known:
     generation: int
     spec: DeltaTablePolicySpec
     jobs: tuple[OwnJob, ...]
-    look: Look | None
+    look: TableObservation | None
     version: Version | None
     """Of Delta, that its jobs run."""
     no_jobs: NoJobs | None = None
@@ -108,7 +108,7 @@ class Make:
 
 
 @dataclass(frozen=True)
-class TakeBack:
+class WithdrawJob:
     """Deletes a job of which nothing is under way."""
 
     job: OwnJob
@@ -116,7 +116,7 @@ class TakeBack:
 
 
 @dataclass(frozen=True)
-class Wait:
+class WaitForJob:
     why: str
     until: datetime | None = None
     """None: until something changes."""
@@ -135,33 +135,33 @@ class Stalled:
     why: str
 
 
-Step = Make | TakeBack | Wait | Done | Stalled
+Step = Make | WithdrawJob | WaitForJob | Done | Stalled
 
 
 @dataclass(frozen=True)
-class Decision:
+class RemediationDecision:
     step: Step
     kept: Enforced
     """What is to be kept from now on, before the step is done."""
 
 
-def decide(known: Known, before: Enforced, now: datetime) -> Decision:
+def decide(known: ObservedPolicy, before: Enforced, now: datetime) -> RemediationDecision:
     kept = _counted(known, _of_this_generation(known, before), now)
     decision = _decided(known, kept, now)
     kept = _telling(decision.kept, decision.step).within_bounds()
     is_new = before == Enforced() and kept == Enforced(generation=known.generation)
     is_nothing = is_new and not isinstance(decision.step, Make)
-    return Decision(decision.step, before if is_nothing else kept)
+    return RemediationDecision(decision.step, before if is_nothing else kept)
 
 
 def _telling(kept: Enforced, step: Step) -> Enforced:
     """What the policy's status is to say of it. Before the table is looked at, and a job is there, it is what was said last."""
-    if isinstance(step, Make | TakeBack) or (isinstance(step, Wait) and step.look):
+    if isinstance(step, Make | WithdrawJob) or (isinstance(step, WaitForJob) and step.look):
         return kept
     reason, message = None, None
     if isinstance(step, Stalled):
         reason, message = step.reason, step.why
-    elif isinstance(step, Wait):
+    elif isinstance(step, WaitForJob):
         reason = EnforcedReason.CHANGING if step.until is None else EnforcedReason.RETRYING
         message = step.why
     return kept.model_copy(update={"reason": reason, "message": message})
@@ -178,7 +178,7 @@ def too_many(jobs: Iterable[OwnJob], kept: Enforced) -> tuple[OwnJob, ...]:
 
 
 def why_not_yet(
-    spec: DeltaTablePolicySpec, look: Look | None, version: Version | None, sql: str | None
+    spec: DeltaTablePolicySpec, look: TableObservation | None, version: Version | None, sql: str | None
 ) -> str | None:
     """Why a job with this statement may not begin now; None: it would change the table. `look`: the last one, if that began after
     all runs had ended that may have changed the table."""
@@ -210,7 +210,7 @@ def is_over_the_limit(kept: Enforced) -> SetBack | None:
 # ------------------------------------------------------------------------------------------------------------------ what is counted
 
 
-def _of_this_generation(known: Known, before: Enforced) -> Enforced:
+def _of_this_generation(known: ObservedPolicy, before: Enforced) -> Enforced:
     """Begins to count anew where the policy wants something else, or somebody says so."""
     is_asked = known.asked is not None and known.asked != before.asked
     if before.generation == known.generation and not is_asked:
@@ -229,7 +229,7 @@ def _of_this_generation(known: Known, before: Enforced) -> Enforced:
     )
 
 
-def _counted(known: Known, kept: Enforced, now: datetime) -> Enforced:
+def _counted(known: ObservedPolicy, kept: Enforced, now: datetime) -> Enforced:
     """Takes in the ends of jobs that are not counted yet, and who is the last one."""
     by_number = {job.number: job for job in known.jobs}
     told_of = {number for number in (kept.number, *by_number) if number > kept.counted}
@@ -291,7 +291,9 @@ def _later(first: datetime | None, second: datetime) -> datetime:
     return second if first is None else max(first, second)
 
 
-def _with_set_back(kept: Enforced, fields: Iterable[str], known: Known, look: Look) -> Enforced:
+def _with_set_back(
+    kept: Enforced, fields: Iterable[str], known: ObservedPolicy, look: TableObservation
+) -> Enforced:
     """Counts fields that are found to differ though they were set."""
     keys = {wish.field: wish.name for wish in wishes_of(known.spec)} | {_CLUSTER_BY: CLUSTERING}
     set_at = {one.field: one.at for one in kept.fields_set}
@@ -313,7 +315,7 @@ def _with_set_back(kept: Enforced, fields: Iterable[str], known: Known, look: Lo
     )
 
 
-def _by_whom(key: str | None, look: Look, named: Named) -> str:
+def _by_whom(key: str | None, look: TableObservation, named: Named) -> str:
     commit = None if key is None else look.history.changed_by.get(key)
     if commit is None:
         return "somebody whom the log does not tell any more"
@@ -323,45 +325,47 @@ def _by_whom(key: str | None, look: Look, named: Named) -> str:
 # ------------------------------------------------------------------------------------------------------------------ what is done
 
 
-def _decided(known: Known, kept: Enforced, now: datetime) -> Decision:
+def _decided(known: ObservedPolicy, kept: Enforced, now: datetime) -> RemediationDecision:
     is_wanted = known.spec.enforcement is Enforcement.ENFORCE
     plan = _plan(known) if is_wanted else None
     under_way = next((job for job in known.jobs if not job.is_over), None)
     if under_way is not None:
         return _beside(under_way, kept, plan, now, is_wanted=is_wanted)
     if not is_wanted:
-        return Decision(Done(), kept)
+        return RemediationDecision(Done(), kept)
     if kept.job_uid in known.lingering:
-        return Decision(Wait(f"what is left of {kept.job} is being ended"), kept)
+        return RemediationDecision(WaitForJob(f"what is left of {kept.job} is being ended"), kept)
     if plan is None or known.look is None or not _is_believed(known.look, kept):
-        return Decision(Wait("the table is being looked at", look=True), kept)
+        return RemediationDecision(WaitForJob("the table is being looked at", look=True), kept)
     if not plan.changes:
-        return Decision(Done(), _settled(kept, known.look) if plan.not_compared is None else kept)
+        return RemediationDecision(Done(), _settled(kept, known.look) if plan.not_compared is None else kept)
     change = plan.changes[0]
     fields = _fields_of(change, plan)
     kept = _with_set_back(kept, fields, known, known.look)
-    return Decision(_next(known, kept, change, fields, now), kept)
+    return RemediationDecision(_next(known, kept, change, fields, now), kept)
 
 
-def _plan(known: Known) -> Plan | None:
+def _plan(known: ObservedPolicy) -> AlterationPlan | None:
     return None if known.look is None else plan_of(known.spec, known.look.state, known.version)
 
 
-def _is_believed(look: Look, kept: Enforced) -> bool:
+def _is_believed(look: TableObservation, kept: Enforced) -> bool:
     return kept.ended_at is None or look.at > kept.ended_at
 
 
-def _beside(job: OwnJob, kept: Enforced, plan: Plan | None, now: datetime, *, is_wanted: bool) -> Decision:
+def _beside(
+    job: OwnJob, kept: Enforced, plan: AlterationPlan | None, now: datetime, *, is_wanted: bool
+) -> RemediationDecision:
     if job.has_begun:
-        return Decision(Wait(f"{job.name} is changing the table"), kept)
+        return RemediationDecision(WaitForJob(f"{job.name} is changing the table"), kept)
     if not is_wanted:
-        return Decision(TakeBack(job, NOT_ENFORCED), _taken_back(kept, job, now))
+        return RemediationDecision(WithdrawJob(job, NOT_ENFORCED), _taken_back(kept, job, now))
     if plan is not None and _is_needless(job.sql, plan):
-        return Decision(TakeBack(job, NOT_WANTED), _taken_back(kept, job, now))
-    return Decision(Wait(f"{job.name} waits to change the table: {job.why}"), kept)
+        return RemediationDecision(WithdrawJob(job, NOT_WANTED), _taken_back(kept, job, now))
+    return RemediationDecision(WaitForJob(f"{job.name} waits to change the table: {job.why}"), kept)
 
 
-def _is_needless(sql: str | None, plan: Plan) -> bool:
+def _is_needless(sql: str | None, plan: AlterationPlan) -> bool:
     return plan.not_compared is None and sql not in [one.sql for one in plan.changes]
 
 
@@ -374,13 +378,15 @@ def _taken_back(kept: Enforced, job: OwnJob, now: datetime) -> Enforced:
     )
 
 
-def _settled(kept: Enforced, look: Look) -> Enforced:
+def _settled(kept: Enforced, look: TableObservation) -> Enforced:
     """The table is as wanted: what failed before is over, and so is what was set back long ago."""
     recent = tuple(one for one in kept.set_back if look.at - one.at <= ROUND)
     return kept.model_copy(update={"failures": 0, "failed_at": None, "failure": None, "set_back": recent})
 
 
-def _next(known: Known, kept: Enforced, change: Alteration, fields: tuple[str, ...], now: datetime) -> Step:
+def _next(
+    known: ObservedPolicy, kept: Enforced, change: Alteration, fields: tuple[str, ...], now: datetime
+) -> Step:
     fight = is_over_the_limit(kept)
     if fight is not None:
         return Stalled(EnforcedReason.FIGHT, _of_fight(fight))
@@ -391,7 +397,7 @@ def _next(known: Known, kept: Enforced, change: Alteration, fields: tuple[str, .
     if kept.failed_at is not None:
         due = kept.failed_at + FIRST_PAUSE * 2 ** (kept.failures - 1)
         if now < due:
-            return Wait(f"the next job is made at {due:%Y-%m-%dT%H:%M:%SZ}: {kept.failure}", until=due)
+            return WaitForJob(f"the next job is made at {due:%Y-%m-%dT%H:%M:%SZ}: {kept.failure}", until=due)
     if kept.number >= MOST_JOBS:
         return Stalled(EnforcedReason.NAME_TAKEN, _OF_NUMBERS)
     kind = RemedyKind.CLUSTERING if isinstance(change, ClusterBy) else RemedyKind.PROPERTIES
@@ -414,7 +420,7 @@ def _of_fight(found: SetBack) -> str:
     )
 
 
-def _fields_of(change: Alteration, plan: Plan) -> tuple[str, ...]:
+def _fields_of(change: Alteration, plan: AlterationPlan) -> tuple[str, ...]:
     """The policy's fields that the change sets, as a status has room for them."""
     of_clustering = isinstance(change, ClusterBy)
     return tuple(

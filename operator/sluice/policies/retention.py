@@ -19,14 +19,14 @@ _SET_IT = f"set {DATA_RETENTION} of the table"
 
 
 @dataclass(frozen=True)
-class Writer:
+class ActiveWriter:
     job: str
     """In words, such as: the job etl/load."""
     runs_for: timedelta
 
 
 @dataclass(frozen=True)
-class Kept:
+class RetentionPeriod:
     """How long VACUUM keeps files that no newer version needs."""
 
     hours: float
@@ -39,8 +39,8 @@ class NotNow:
 
 
 def retention_of(
-    policy: timedelta, properties: Mapping[str, str], longest: Writer | None, begins_within: timedelta
-) -> Kept | NotNow:
+    policy: timedelta, properties: Mapping[str, str], longest: ActiveWriter | None, begins_within: timedelta
+) -> RetentionPeriod | NotNow:
     """What follows from the policy's retention and the table's properties. `longest` is the writer of the table that has run the
     longest; `begins_within` is the longest time until the VACUUM begins, for which that may go on."""
     own = hours_kept_by(properties)
@@ -66,7 +66,7 @@ def retention_of(
             f"{own:g} hours ({whose}), could begin in {_shown(begins_within)} and delete what the job needs: it waits until the "
             f"job has ended, or {_SET_IT} to a longer interval"
         )
-    return Kept(own, f"files are kept for {own:g} hours, which is {whose}")
+    return RetentionPeriod(own, f"files are kept for {own:g} hours, which is {whose}")
 
 
 def why_never(wanted: Vacuum | None, properties: Mapping[str, str]) -> str | None:

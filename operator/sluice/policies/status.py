@@ -11,7 +11,7 @@ from sluice.api.conditions import Condition, ConditionStatus
 from sluice.api.reasons import PolicyReason
 from sluice.api.strings import without_surrogates
 from sluice.lifecycle.job.status import difference
-from sluice.policies.conditions import PolicyState, Standing, Verdict
+from sluice.policies.conditions import ConditionState, PolicyCondition, PolicyState
 
 _LONGEST_MESSAGE = 2048
 _OURS = (
@@ -42,7 +42,7 @@ def patch_of(body: Json, state: PolicyState, now: datetime) -> Json:
     return difference({name: before[name] for name in _OURS if name in before}, wanted)
 
 
-def _message(before: Json, generation: int, verdict: Verdict) -> str:
+def _message(before: Json, generation: int, verdict: ConditionState) -> str:
     """A trouble that stays is not told again and again in slightly other words."""
     message = without_surrogates(verdict.message)[:_LONGEST_MESSAGE]
     said = before.get("message")
@@ -54,14 +54,14 @@ def _message(before: Json, generation: int, verdict: Verdict) -> str:
 
 
 def _conditions(
-    before: Json, generation: int, verdict: Verdict, message: str, now: datetime
+    before: Json, generation: int, verdict: ConditionState, message: str, now: datetime
 ) -> tuple[Condition, ...]:
     given = before.get("conditions")
     read = map(_readable, given if isinstance(given, list) else ())
     known = {one.type: one for one in read if one is not None}
     states = {
         one.value: ConditionStatus.TRUE if one is verdict.standing else ConditionStatus.FALSE
-        for one in Standing
+        for one in PolicyCondition
     }
     return tuple(
         Condition(
@@ -78,15 +78,15 @@ def _conditions(
     )
 
 
-def standing_in(body: Json) -> Standing | None:
+def standing_in(body: Json) -> PolicyCondition | None:
     """The condition of a policy that is True, as its status says; None: it says none."""
     status = body.get("status")
     conditions = status.get("conditions") if isinstance(status, dict) else None
     said = [one for one in conditions if isinstance(one, dict)] if isinstance(conditions, list) else []
-    return next((one for one in Standing if any(_is_true(told, one) for told in said)), None)
+    return next((one for one in PolicyCondition if any(_is_true(told, one) for told in said)), None)
 
 
-def _is_true(condition: Json, standing: Standing) -> bool:
+def _is_true(condition: Json, standing: PolicyCondition) -> bool:
     is_true = condition.get("status") == ConditionStatus.TRUE.value
     return is_true and condition.get("type") == standing.value
 

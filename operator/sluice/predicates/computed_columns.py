@@ -21,7 +21,7 @@ from sluice.predicates.values import Code, ValueSet, between, successor, union
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownValue:
     value: Value
     type: ColumnType
 
@@ -42,13 +42,13 @@ class Call:
     type: ColumnType
 
 
-Expression: TypeAlias = Known | Of | Call
+Expression: TypeAlias = KnownValue | Of | Call
 
 
 def value_of(expression: Expression, row: Mapping[str, Value]) -> Value:
     """The value for these values by axis. Raises UnknownValueError."""
     match expression:
-        case Known(value):
+        case KnownValue(value):
             return value
         case Of(column):
             return row[column.axis]
@@ -125,7 +125,7 @@ def _varies(expression: Expression) -> bool:
 
 def _may_be_far(argument: Expression) -> bool:
     match argument:
-        case Known(int(number)):
+        case KnownValue(int(number)):
             return not is_near(number)
     return argument.type.kind is Kind.INTEGER and not is_near(1 << argument.type.bits - 1)
 
@@ -178,7 +178,7 @@ def _is_null_with_its_column(expression: Expression) -> bool:
         case Of():
             return True
         case Call(function, (first, *others)):
-            constant = all(isinstance(other, Known) and other.value is not None for other in others)
+            constant = all(isinstance(other, KnownValue) and other.value is not None for other in others)
             return function.keeps_null and constant and _is_null_with_its_column(first)
     return False
 
@@ -192,7 +192,7 @@ def _rises(expression: Expression) -> bool:
         case Of():
             return True
         case Call(function, (first, *others)):
-            constant = all(isinstance(other, Known) and other.value is not None for other in others)
+            constant = all(isinstance(other, KnownValue) and other.value is not None for other in others)
             return function.rises and constant and _rises(first)
     return False
 

@@ -22,7 +22,7 @@ from sluice.predicates.normal_form import plainly
 from sluice.predicates.reason_texts import position, reason
 from sluice.predicates.scope import Scope
 from sluice.predicates.session import Session
-from sluice.predicates.source_text import Source, source_of
+from sluice.predicates.source_text import SourceText, source_of
 from sluice.predicates.syntax import condition_in, conjuncts
 from sluice.predicates.tree import (
     Anything,
@@ -104,7 +104,7 @@ class _Reader:
         return found
 
     @cached_property
-    def _source(self) -> Source | None:
+    def _source(self) -> SourceText | None:
         return None if self._written is None else source_of(self._written)
 
     def _kind_of(self, node: exp.Column) -> Kind | None:

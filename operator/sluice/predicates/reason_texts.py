@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from sluice.predicates.source_text import Source, as_written
+from sluice.predicates.source_text import SourceText, as_written
 from sluice.predicates.syntax import SPARK
 
 _VOLATILE = frozenset(
@@ -43,7 +43,7 @@ def is_volatile(name: str) -> bool:
     return name.lower() in _VOLATILE
 
 
-def reason(node: exp.Expr, source: Source | None) -> str:
+def reason(node: exp.Expr, source: SourceText | None) -> str:
     """Why the node may be true for any row. `source` is the text of its tree, if it has one."""
     for part in node.walk():
         name = part.name.lower() if isinstance(part, exp.Anonymous) else ""
@@ -63,7 +63,7 @@ def volatile(name: str) -> str:
     return f"{name} is known only when the statement runs: bind its value as a parameter, as in :d"
 
 
-def _snippet(node: exp.Expr, source: Source | None) -> str:
+def _snippet(node: exp.Expr, source: SourceText | None) -> str:
     size: Sequence[object] = [part for part, _ in zip(node.walk(), range(40), strict=False)]
     if len(size) == 40:
         return f"a {type(node).__name__} expression"

@@ -34,7 +34,7 @@ _NO_CALLS = _ENDS | {"NOT", "IN", "AS", "USING", "SELECT", "BY"}
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceText:
     """The text of a tree."""
 
     tokens: Sequence[Token]
@@ -91,21 +91,21 @@ class Source:
             return self.bounds
         return None if node.find_ancestor(exp.Case) is not None else self.bounds_outside_cases
 
-    def __deepcopy__(self, memo: object) -> Source:
+    def __deepcopy__(self, memo: object) -> SourceText:
         return self
 
 
 def note_source(tree: exp.Expr, tokens: Sequence[Token], text: str) -> None:
-    tree.meta[_SOURCE] = Source(tokens, text)
+    tree.meta[_SOURCE] = SourceText(tokens, text)
 
 
-def source_of(node: exp.Expr) -> Source | None:
+def source_of(node: exp.Expr) -> SourceText | None:
     """The text of the tree that the node is in; None for a tree that no text was parsed into."""
     found = node.root().meta.get(_SOURCE)
-    return found if isinstance(found, Source) else None
+    return found if isinstance(found, SourceText) else None
 
 
-def as_written(node: exp.Expr, source: Source | None) -> str | None:
+def as_written(node: exp.Expr, source: SourceText | None) -> str | None:
     """The text of a condition that AND or OR may join to others, on one line; None where it can't be told. `source` is the text
     of its tree: looking for it at each of many conditions would climb all of the tree each time."""
     places = [identifier.meta for identifier in node.find_all(exp.Identifier) if "start" in identifier.meta]

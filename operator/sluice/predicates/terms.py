@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from sluice.predicates import functions
 from sluice.predicates.columns import Column, ColumnType, Kind, parse_type
-from sluice.predicates.computed_columns import Call, ComputedColumn, Expression, Known, Of, value_of
+from sluice.predicates.computed_columns import Call, ComputedColumn, Expression, KnownValue, Of, value_of
 from sluice.predicates.functions import BIGINT, DATE, INT, STRING, UnknownValueError
 from sluice.predicates.limits import MAX_PARTS
 from sluice.predicates.literals import (
@@ -206,8 +206,8 @@ def _converted(name: str, term: _Term, form: str) -> _Term:
 
 def _as_date(term: _Term) -> _Term:
     match term.expression:
-        case Known(str(text)) if (day := day_of(text)) is not None:
-            return _Term(Known(day, DATE), term.written, f"{day}:date")
+        case KnownValue(str(text)) if (day := day_of(text)) is not None:
+            return _Term(KnownValue(day, DATE), term.written, f"{day}:date")
     return term
 
 
@@ -228,7 +228,7 @@ def _known(literal: Literal, node: exp.Expr) -> _Term:
         written = quoted(value)
     else:
         written = f"DATE '{day_text(value)}'" if type_ is DATE else _SUFFIXED[type_.text].format(value)
-    return _Term(Known(value, type_), written, f"{value!r}:{type_.text}")
+    return _Term(KnownValue(value, type_), written, f"{value!r}:{type_.text}")
 
 
 def _type_of_integer(value: int, node: exp.Expr) -> ColumnType:
@@ -318,7 +318,7 @@ def _sum(reader: _Reader, node: exp.Expr) -> _Term:
         name, times = shift
         number = count * times if adds else -count * times
         written = f"INTERVAL {count} {unit_name}"
-        by = _Term(Known(number, INT), written, f"{number}:int")
+        by = _Term(KnownValue(number, INT), written, f"{number}:int")
         return _called(name, [left, by], "({} + {})" if adds else "({} - {})")
     given = [left, reader.term(right)]
     if left.expression.type.kind is Kind.DATE:
@@ -356,7 +356,7 @@ def _truncated(reader: _Reader, node: exp.Expr) -> _Term:
     if name is None or not plain or node.meta.get(UNIT_UNKNOWN):
         raise _NotUnderstoodError
     day = reader.term(_without_own_cast(node.this))
-    return _called("trunc", [day, _Term(Known(name, STRING), quoted(unit.name), name)])
+    return _called("trunc", [day, _Term(KnownValue(name, STRING), quoted(unit.name), name)])
 
 
 def _truncated_in_zone(reader: _Reader, node: exp.Expr) -> _Term:
@@ -368,9 +368,9 @@ def _truncated_in_zone(reader: _Reader, node: exp.Expr) -> _Term:
     )
     if name is None or not plain or node.meta.get(UNIT_UNKNOWN):
         raise _NotUnderstoodError
-    given = [reader.term(node.this), _Term(Known(name, STRING), quoted(unit.name), name)]
+    given = [reader.term(node.this), _Term(KnownValue(name, STRING), quoted(unit.name), name)]
     if reader.time_zone is not None:
-        given.append(_Term(Known(reader.time_zone, STRING), "", reader.time_zone))
+        given.append(_Term(KnownValue(reader.time_zone, STRING), "", reader.time_zone))
     return _called("date_trunc", given, "date_trunc({1}, {0})")
 
 
@@ -389,7 +389,7 @@ def _pattern(node: exp.Expr) -> _Term:
     shown = text
     for token, letters in (("%Y", "yyyy"), ("%mstrict", "MM"), ("%dstrict", "dd")):
         shown = shown.replace(token, letters)
-    return _Term(Known(text, STRING), quoted(shown), text)
+    return _Term(KnownValue(text, STRING), quoted(shown), text)
 
 
 def _as_a_date(reader: _Reader, node: exp.Expr) -> _Term:

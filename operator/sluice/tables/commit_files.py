@@ -24,7 +24,7 @@ class FilesUnknownError(Exception):
 
 
 @dataclass(frozen=True)
-class Touched:
+class TouchedFiles:
     adds: list[Partition]
     removes: list[Partition]
     changes_metadata: bool
@@ -45,7 +45,7 @@ class CommitFiles:
         found = (action["commitInfo"] for action in self._actions(version) if action.get("commitInfo"))
         return next(found, None)
 
-    def touched(self, version: int) -> Touched:
+    def touched(self, version: int) -> TouchedFiles:
         """Raises FilesUnknownError, or one of the errors of delta-rs."""
         adds: dict[str, Partition] = {}
         removes: dict[str, Partition] = {}
@@ -58,7 +58,7 @@ class CommitFiles:
                     found[json.dumps(partition, sort_keys=True)] = partition
             if len(adds) + len(removes) > MOST_PARTITIONS:
                 raise FilesUnknownError(f"it touched more than {MOST_PARTITIONS} partitions")
-        return Touched(list(adds.values()), list(removes.values()), changes_metadata)
+        return TouchedFiles(list(adds.values()), list(removes.values()), changes_metadata)
 
     def _actions(self, version: int) -> Iterator[dict[str, Any]]:
         try:

@@ -18,7 +18,7 @@ _PHYSICAL = "delta.columnMapping.physicalName"
 
 
 @dataclass
-class Hidden:
+class DeltaRsInternals:
     """None: not known."""
 
     clustering: Columns | None = ()
@@ -38,8 +38,8 @@ class Hidden:
 
 
 def hidden_in(
-    state: TableState, files: LogFiles, commits: Sequence[ReadCommit], before: Hidden | None
-) -> Hidden:
+    state: TableState, files: LogFiles, commits: Sequence[ReadCommit], before: DeltaRsInternals | None
+) -> DeltaRsInternals:
     """Of the version that the state is of. The commits are its latest, and all since `before`. What they don't tell is taken from
     a checkpoint. Raises one of the errors of delta-rs."""
     found = _begun(commits, before)
@@ -57,25 +57,25 @@ def hidden_in(
     return found
 
 
-def _begun(commits: Sequence[ReadCommit], before: Hidden | None) -> Hidden:
+def _begun(commits: Sequence[ReadCommit], before: DeltaRsInternals | None) -> DeltaRsInternals:
     if before is not None:
         rows = before.deleted_rows
-        return Hidden(before.clustering, None if rows is None else dict(rows))
-    return Hidden() if commits and commits[0].version == 0 else Hidden(None, None)
+        return DeltaRsInternals(before.clustering, None if rows is None else dict(rows))
+    return DeltaRsInternals() if commits and commits[0].version == 0 else DeltaRsInternals(None, None)
 
 
 def _by_checkpoint(
     version: int, files: LogFiles, commits: Sequence[ReadCommit], *, with_deleted_rows: bool
-) -> Hidden:
+) -> DeltaRsInternals:
     """By the last one, if all commits since are there."""
     checkpoint = files.last_checkpoint()
     if checkpoint is None or not version - len(commits) <= checkpoint.version <= version:
-        return Hidden(None, None)
+        return DeltaRsInternals(None, None)
     try:
         read = read_checkpoint(files, checkpoint, with_deleted_rows=with_deleted_rows)
     except FilesUnknownError:
-        return Hidden(None, None)
-    found = Hidden(read.clustering, read.deleted_rows)
+        return DeltaRsInternals(None, None)
+    found = DeltaRsInternals(read.clustering, read.deleted_rows)
     found.follow([commit for commit in commits if commit.version > checkpoint.version])
     return found
 

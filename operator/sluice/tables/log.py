@@ -18,7 +18,7 @@ from sluice.tables.commit_files import CommitFiles, FilesUnknownError, Partition
 from sluice.tables.identity import TableKey
 from sluice.tables.latest_commits import Told, latest_commits
 from sluice.tables.stamps import stamp_of
-from sluice.tables.table_opening import READ_ERRORS, open_table, why_unread
+from sluice.tables.table_access import READ_ERRORS, open_table, why_unread
 
 __all__ = [
     "FoundCommit",

@@ -7,7 +7,7 @@ from typing import TypeVar
 from sluice.api.strings import without_surrogates
 from sluice.tables.log_commits import Columns, ReadCommit
 from sluice.tables.stamps import job_of
-from sluice.tables.table_observation import CLUSTERING, Commit, History, LastVacuum, Removals
+from sluice.tables.table_observation import CLUSTERING, CommitSummary, LastVacuum, LogHistory, Removals
 
 MOST_REMOVALS = 10_000
 _MOST_OPERATIONS = 64
@@ -32,11 +32,11 @@ class HistoryKeeper:
         self._last_at: datetime | None = None
         self._properties: Mapping[str, str] | None = None
         self._clustering: Columns | None = None
-        self._by_operation: dict[str, Commit] = {}
-        self._changed_by: dict[str, Commit] = {}
+        self._by_operation: dict[str, CommitSummary] = {}
+        self._changed_by: dict[str, CommitSummary] = {}
         self._removals: list[datetime] = []
         self._foreign = 0
-        self._last_foreign: Commit | None = None
+        self._last_foreign: CommitSummary | None = None
         self._vacuums: list[timedelta | None] = []
         """How long those keep files that began and of whose end nothing is known."""
         self._last_vacuum: LastVacuum | None = None
@@ -45,10 +45,10 @@ class HistoryKeeper:
         for commit in commits:
             self._take(commit, read_at)
 
-    def told(self, read_at: datetime) -> History:
+    def told(self, read_at: datetime) -> LogHistory:
         """Where nothing could be read, all that came before is unknown."""
         since = read_at if self._is_empty else self._since
-        return History(
+        return LogHistory(
             since=since,
             last_by_operation=dict(self._by_operation),
             foreign_commits=self._foreign,
@@ -64,7 +64,7 @@ class HistoryKeeper:
         if self._is_empty:
             self._begin(read, at)
         self._last_at = at
-        commit = Commit(
+        commit = CommitSummary(
             read.version,
             at,
             _text(read.info.get("operation")),
@@ -89,7 +89,7 @@ class HistoryKeeper:
         else:
             self._since = self._known_removals = at
 
-    def _take_changes(self, read: ReadCommit, commit: Commit) -> None:
+    def _take_changes(self, read: ReadCommit, commit: CommitSummary) -> None:
         """Without what was there before, nobody can tell what a commit changed."""
         if read.properties is not None:
             before, self._properties = self._properties, read.properties
@@ -107,7 +107,7 @@ class HistoryKeeper:
             del self._removals[: MOST_REMOVALS // 10]
             self._known_removals = self._removals[0]
 
-    def _take_vacuum(self, read: ReadCommit, commit: Commit) -> None:
+    def _take_vacuum(self, read: ReadCommit, commit: CommitSummary) -> None:
         """The end of one doesn't say how long it kept files: its begin does. Of several under way, the longest counts."""
         parameters = read.info.get("operationParameters")
         said = parameters if isinstance(parameters, Mapping) else {}

@@ -20,7 +20,7 @@ from sluice.tables.address import LogUnreadableError, address_of
 from sluice.tables.facts import TableFacts, absent, unread
 from sluice.tables.identity import TableKey
 from sluice.tables.snapshot import facts_of
-from sluice.tables.table_opening import READ_ERRORS, has_log, open_table, why_unread
+from sluice.tables.table_access import READ_ERRORS, has_log, open_table, why_unread
 
 MOST_TABLES = 512
 MOST_FILES = 100_000

@@ -6,7 +6,7 @@ delta-rs asks in the one region of the environment, and takes any well-formed XM
 import re
 from urllib.parse import quote
 
-from sluice.tables.s3_requests import OK, Answer, NoAnswerError, Question, asked, own_endpoint
+from sluice.tables.s3_requests import OK, S3Answer, S3Request, S3SilentError, asked, own_endpoint
 
 _AMAZONS = "https://s3.amazonaws.com"
 _REGION = re.compile(r"[a-z]{2,}(-[a-z0-9]+)+")
@@ -16,7 +16,7 @@ def region_of(bucket: str) -> str | None:
     """Returns the bucket's region; None if its store doesn't say."""
     try:
         region = _asked("HEAD", bucket).region
-    except NoAnswerError:
+    except S3SilentError:
         return None  # the trouble that led here is told
     return region if _REGION.fullmatch(region) else None
 
@@ -27,6 +27,6 @@ def is_of_a_store(bucket: str) -> bool:
     return answer.status != OK or b"<ListBucketResult" in answer.begins
 
 
-def _asked(method: str, bucket: str, query: str = "") -> Answer:
+def _asked(method: str, bucket: str, query: str = "") -> S3Answer:
     url = f"{(own_endpoint() or _AMAZONS).rstrip('/')}/{quote(bucket)}{query}"
-    return asked(Question(method, url))
+    return asked(S3Request(method, url))

@@ -13,7 +13,7 @@ _SECONDS = 4.0
 _TRIES = 3
 
 
-class NoAnswerError(Exception):
+class S3SilentError(Exception):
     """Nothing answers."""
 
 
@@ -28,14 +28,14 @@ def empty_endpoint() -> str | None:
 
 
 @dataclass(frozen=True)
-class Answer:
+class S3Answer:
     status: int
     region: str
     begins: bytes
 
 
 @dataclass(frozen=True)
-class Question:
+class S3Request:
     method: str
     url: str
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Question:
     """Bytes of the answer that are read."""
 
 
-def asked(question: Question) -> Answer:
+def asked(question: S3Request) -> S3Answer:
     """Raises NoAnswerError."""
     # Without handlers of redirects and errors: an answer counts whatever its status is.
     opener = OpenerDirector()
@@ -55,8 +55,8 @@ def asked(question: Question) -> Answer:
             request = Request(question.url, method=question.method, headers=dict(question.headers))  # noqa: S310 - the endpoint is that of the stores
             with opener.open(request, timeout=_SECONDS) as answer:
                 region = answer.headers.get("x-amz-bucket-region", "")
-                return Answer(answer.status, region, answer.read(question.most))
+                return S3Answer(answer.status, region, answer.read(question.most))
         except (OSError, ValueError, HTTPException) as error:
             if attempt + 1 == _TRIES or time.monotonic() > end:
-                raise NoAnswerError(str(error)) from error
+                raise S3SilentError(str(error)) from error
     raise AssertionError("the last try returns or raises")

@@ -18,8 +18,8 @@ from sluice.tables.facts import TableFacts
 from sluice.tables.identity import TableKey
 from sluice.tables.log import FoundCommit, RunQuestion, StampedCommit, commits_of
 from sluice.tables.open_tables import OpenTables
-from sluice.tables.table_observation import Look
-from sluice.tables.table_observer import TableLooks
+from sluice.tables.table_observation import TableObservation
+from sluice.tables.table_observer import TableObserver
 
 MOST_TABLES = 2000
 """Tables of each kind of question whose last answer is known, at both ends."""
@@ -46,7 +46,7 @@ class TableAnswer:
     """The same as long as the answer says the same."""
     at: datetime
     """When the read began."""
-    found: TableFacts | Look | None
+    found: TableFacts | TableObservation | None
     """None: what the answer with this mark said."""
 
 
@@ -60,14 +60,16 @@ class RunAnswer:
 @dataclass(frozen=True)
 class _Last:
     mark: str
-    found: TableFacts | Look
+    found: TableFacts | TableObservation
 
 
 class TableAnswers:
     """May be called from many threads."""
 
-    def __init__(self, facts: Callable[[TableKey], TableFacts], look: Callable[[TableKey], Look]) -> None:
-        self._read: dict[TableQuestionKind, Callable[[TableKey], TableFacts | Look]] = {
+    def __init__(
+        self, facts: Callable[[TableKey], TableFacts], look: Callable[[TableKey], TableObservation]
+    ) -> None:
+        self._read: dict[TableQuestionKind, Callable[[TableKey], TableFacts | TableObservation]] = {
             TableQuestionKind.FACTS: facts,
             TableQuestionKind.LOOK: look,
         }
@@ -87,15 +89,15 @@ class TableAnswers:
             is_same = last is not None and _says_the_same(found, last.found)
             mark = last.mark if last is not None and is_same else f"{self._process}-{next(self._number)}"
             lasts.put(question.key, _Last(mark, found))
-        at = found.at if isinstance(found, Look) else begun
+        at = found.at if isinstance(found, TableObservation) else begun
         return TableAnswer(mark, at, None if is_same and question.known == mark else found)
 
 
-def _says_the_same(one: TableFacts | Look, other: TableFacts | Look) -> bool:
-    if not (isinstance(one, Look) and isinstance(other, Look)):
+def _says_the_same(one: TableFacts | TableObservation, other: TableFacts | TableObservation) -> bool:
+    if not (isinstance(one, TableObservation) and isinstance(other, TableObservation)):
         return one == other
     # Without looking into them: there may be many files, and what did not change is the very same object.
-    names = (field.name for field in fields(Look) if field.name != "at")
+    names = (field.name for field in fields(TableObservation) if field.name != "at")
     return all(getattr(one, name) is getattr(other, name) for name in names)
 
 
@@ -107,7 +109,7 @@ def _of_run(question: RunQuestion) -> RunAnswer:
 
 
 def answers() -> Callable[[object], object]:
-    of_table = TableAnswers(OpenTables().facts, TableLooks().look)
+    of_table = TableAnswers(OpenTables().facts, TableObserver().look)
 
     def answer(question: object) -> object:
         return (

@@ -9,7 +9,7 @@ from sluice.tables.owners import Owners
 _MOST_NAMED = 3
 
 
-class Copies:
+class TableCopies:
     """Which tables have an id in common although they were given to different namespaces."""
 
     def __init__(self, owners: Owners) -> None:

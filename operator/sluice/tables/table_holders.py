@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from sluice.tables.identity import TableKey
 
 
-class HeldTables:
+class TableHolders:
     def __init__(self, held: Iterable[TableKey]) -> None:
         self._looking: dict[str, list[TableKey]] = {}
         self._found: dict[str, list[TableKey]] = {}

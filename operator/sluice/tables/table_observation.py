@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from sluice.tables.facts import TableFacts
 
 CLUSTERING = "clusterBy"
-"""The key of `History.changed_by` under which the clustering columns stand; all others are names of properties."""
+"""The key of `LogHistory.changed_by` under which the clustering columns stand; all others are names of properties."""
 
 Partition = Mapping[str, str | None]
 """The values of its columns, as a log writes them, under the names that the table's schema gives the columns."""
@@ -65,7 +65,7 @@ class LastVacuum:
 
 
 @dataclass(frozen=True)
-class Commit:
+class CommitSummary:
     version: int
     at: datetime
     operation: str | None
@@ -77,22 +77,22 @@ class Commit:
 
 
 @dataclass(frozen=True)
-class History:
+class LogHistory:
     """What commits told that were read one after another, each once. What is older than `since` is not known."""
 
     since: datetime | None = None
     """None: all commits since the table was created are known."""
-    last_by_operation: Mapping[str, Commit] = field(default_factory=dict)
+    last_by_operation: Mapping[str, CommitSummary] = field(default_factory=dict)
     foreign_commits: int = 0
-    last_foreign: Commit | None = None
-    changed_by: Mapping[str, Commit] = field(default_factory=dict)
+    last_foreign: CommitSummary | None = None
+    changed_by: Mapping[str, CommitSummary] = field(default_factory=dict)
     """The commit that last changed a property, or the clustering columns."""
     removals: Removals = field(default_factory=lambda: Removals(at=()))
     last_vacuum: LastVacuum | None = None
 
 
 @dataclass(frozen=True)
-class Look:
+class TableObservation:
     at: datetime
     """When the read began."""
     state: TableState
@@ -103,4 +103,4 @@ class Look:
     """Bytes of the files of this version."""
     count: int | None = None
     """How many files this version has."""
-    history: History = field(default_factory=History)
+    history: LogHistory = field(default_factory=LogHistory)

@@ -17,15 +17,15 @@ from sluice.processes.bounded_dict import BoundedDict
 from sluice.tables.address import LogUnreadableError, address_of
 from sluice.tables.commit_files import FilesUnknownError
 from sluice.tables.current_files import files_of
-from sluice.tables.delta_rs_internals import Hidden, hidden_in, logical
+from sluice.tables.delta_rs_internals import DeltaRsInternals, hidden_in, logical
 from sluice.tables.facts import absent, unread
 from sluice.tables.identity import TableKey
 from sluice.tables.log_commits import ReadCommit, read_commit
 from sluice.tables.log_files import LogFiles
 from sluice.tables.log_history import HistoryKeeper
 from sluice.tables.snapshot import facts_of
-from sluice.tables.table_observation import Look, TableState
-from sluice.tables.table_opening import READ_ERRORS, has_log, holds_other_things, open_table, why_unread
+from sluice.tables.table_access import READ_ERRORS, has_log, holds_other_things, open_table, why_unread
+from sluice.tables.table_observation import TableObservation, TableState
 
 MOST_TABLES = 2000
 MOST_FILES = 200_000
@@ -45,12 +45,12 @@ _TROUBLE = (LogUnreadableError, *READ_ERRORS, PredicateError)
 
 @dataclass(frozen=True)
 class _Seen:
-    look: Look
+    look: TableObservation
     read_at: datetime
     mark: str | None
     """What tells its latest commit from another one in its place. None: not known."""
     files: LogFiles
-    hidden: Hidden
+    hidden: DeltaRsInternals
     history: HistoryKeeper
 
     @property
@@ -68,7 +68,7 @@ class _Seen:
             return False  # the error of opening the table is the one that counts
 
 
-class TableLooks:
+class TableObserver:
     def __init__(
         self,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -82,7 +82,7 @@ class TableLooks:
         self._seen: BoundedDict[TableKey, _Seen] = BoundedDict(most_tables)
         self._lock = threading.Lock()
 
-    def look(self, key: TableKey) -> Look:
+    def look(self, key: TableKey) -> TableObservation:
         """There is always an answer, even that there is no table or why its log can't be read."""
         begun = self._now()
         with self._lock:
@@ -95,7 +95,7 @@ class TableLooks:
             if before is not None:
                 self._keep(key, before)
             why = why_unread(key, trouble)
-            return Look(begun, TableState(unread=why), unread(why))
+            return TableObservation(begun, TableState(unread=why), unread(why))
         if seen is None:
             return _absent(key, begun)
         self._keep(key, seen)
@@ -148,7 +148,7 @@ class TableLooks:
         # Nothing may fail from here on: a commit that is taken twice would be counted twice.
         history = HistoryKeeper() if before is None else before.history
         history.take(commits, begun)
-        look = Look(
+        look = TableObservation(
             begun,
             replace(state, cluster_by=cluster_by),
             replace(facts, clustering_columns=cluster_by),
@@ -179,12 +179,12 @@ class TableLooks:
         return found[::-1]
 
 
-def _absent(key: TableKey, begun: datetime) -> Look:
+def _absent(key: TableKey, begun: datetime) -> TableObservation:
     try:
         holds = holds_other_things(key, address_of(key))
     except OSError:
         holds = None  # such as a folder that may not be listed: that there is no log is known all the same
-    return Look(begun, TableState(exists=False, holds=holds), absent())
+    return TableObservation(begun, TableState(exists=False, holds=holds), absent())
 
 
 def _is_later(files: LogFiles, version: int, before: _Seen) -> bool:

@@ -11,7 +11,7 @@ from sluice.api.base import Model
 from sluice.api.bounds import EACH_ONCE, NOT_EMPTY
 from sluice.api.sql import ONE_LINE
 from sluice.api.validation import Checked, matching
-from sluice.templates.requested_permissions import Ask, Kind
+from sluice.templates.requested_permissions import PermissionKind, RequestedPermission
 
 FIELD = "jobPermissions"
 RESTRICTED_VOLUMES = (
@@ -54,19 +54,19 @@ class JobPermission(Model):
     def is_of(self, namespace: str) -> bool:
         return _is_among(namespace, self.namespaces)
 
-    def grants(self, ask: Ask) -> bool:
+    def grants(self, ask: RequestedPermission) -> bool:
         match ask.kind:
-            case Kind.TEMPLATE:
+            case PermissionKind.TEMPLATE:
                 return self.templates
-            case Kind.SERVICE_ACCOUNT:
+            case PermissionKind.SERVICE_ACCOUNT:
                 return _is_among(ask.what, self.service_accounts)
-            case Kind.VOLUME:
+            case PermissionKind.VOLUME:
                 return _is_among(ask.what, self.volumes)
-            case Kind.SETTING:
+            case PermissionKind.SETTING:
                 return _is_among(ask.what, self.settings)
-            case Kind.PRIVILEGE:
+            case PermissionKind.PRIVILEGE:
                 return self.pod_security == "privileged"
-            case Kind.EXCESS:
+            case PermissionKind.EXCESS:
                 return False
 
 
@@ -76,7 +76,7 @@ class Permissions:
     accounts: Collection[str] = ()
     """The service accounts of the runtime profiles, which the operator's administrator gave to all jobs."""
 
-    def why_not(self, namespace: str, asks: Iterable[Ask]) -> str | None:
+    def why_not(self, namespace: str, asks: Iterable[RequestedPermission]) -> str | None:
         """Says what jobs of this namespace may not ask for; None if they may have all of it."""
         refused = self.refused(namespace, asks)
         if refused is None:
@@ -86,21 +86,21 @@ class Permissions:
             f"ask the operator's administrator to permit it there"
         )
 
-    def refused(self, namespace: str, asks: Iterable[Ask]) -> str | None:
+    def refused(self, namespace: str, asks: Iterable[RequestedPermission]) -> str | None:
         """Names what of it they may not ask for."""
         permission = next((one for one in self.given if one.is_of(namespace)), _USUAL)
         refused = [ask for ask in asks if not self._has_account(ask) and not permission.grants(ask)]
         return _told(refused) if refused else None
 
-    def _has_account(self, ask: Ask) -> bool:
-        return ask.kind is Kind.SERVICE_ACCOUNT and ask.what in self.accounts
+    def _has_account(self, ask: RequestedPermission) -> bool:
+        return ask.kind is PermissionKind.SERVICE_ACCOUNT and ask.what in self.accounts
 
 
 def _is_among(one: str, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(one, pattern) for pattern in patterns)
 
 
-def _told(refused: Sequence[Ask]) -> str:
+def _told(refused: Sequence[RequestedPermission]) -> str:
     told = ", ".join(map(str, refused[:_MOST_TOLD]))
     more = len(refused) - _MOST_TOLD
     return f"{told} and {more} more" if more > 0 else told

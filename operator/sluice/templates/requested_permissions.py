@@ -15,7 +15,7 @@ from sluice.templates.pod import ACCOUNT_FIELDS
 from sluice.templates.shared_rules import PLACE
 
 
-class Kind(StrEnum):
+class PermissionKind(StrEnum):
     TEMPLATE = "template"
     SERVICE_ACCOUNT = "service account"
     VOLUME = "volume"
@@ -25,8 +25,8 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Ask:
-    kind: Kind
+class RequestedPermission:
+    kind: PermissionKind
     what: str
     place: str
 
@@ -34,13 +34,13 @@ class Ask:
         return f"{_TOLD[self.kind].format(self.what)} ({self.place})"
 
 
-_TOLD: Mapping[Kind, str] = {
-    Kind.TEMPLATE: "an application of their own",
-    Kind.SERVICE_ACCOUNT: "the service account {}",
-    Kind.VOLUME: "{} volumes",
-    Kind.SETTING: "this setting",
-    Kind.PRIVILEGE: "{}",
-    Kind.EXCESS: "more than {} volumes, settings and other things that may be withheld",
+_TOLD: Mapping[PermissionKind, str] = {
+    PermissionKind.TEMPLATE: "an application of their own",
+    PermissionKind.SERVICE_ACCOUNT: "the service account {}",
+    PermissionKind.VOLUME: "{} volumes",
+    PermissionKind.SETTING: "this setting",
+    PermissionKind.PRIVILEGE: "{}",
+    PermissionKind.EXCESS: "more than {} volumes, settings and other things that may be withheld",
 }
 _OF_THE_JOB = "spec.runtime"
 _KUBERNETES = "spark.kubernetes."
@@ -186,40 +186,50 @@ MOST = 3 * MAX_CONF
 """What a job may ask for in all. Each ask is held against each pattern of the configuration."""
 
 
-def asks_of(spec: DeltaWriteJobSpec) -> tuple[Ask, ...]:
+def asks_of(spec: DeltaWriteJobSpec) -> tuple[RequestedPermission, ...]:
     found = tuple(islice(_asks(spec), MOST + 1))
-    return found if len(found) <= MOST else (*found[:MOST], Ask(Kind.EXCESS, f"{MOST:,}", "spec"))
+    return (
+        found
+        if len(found) <= MOST
+        else (*found[:MOST], RequestedPermission(PermissionKind.EXCESS, f"{MOST:,}", "spec"))
+    )
 
 
-def _asks(spec: DeltaWriteJobSpec) -> Iterator[Ask]:
+def _asks(spec: DeltaWriteJobSpec) -> Iterator[RequestedPermission]:
     runtime = spec.runtime
     if runtime is not None and runtime.service_account is not None:
-        yield Ask(Kind.SERVICE_ACCOUNT, runtime.service_account, f"{_OF_THE_JOB}.serviceAccount")
+        yield RequestedPermission(
+            PermissionKind.SERVICE_ACCOUNT, runtime.service_account, f"{_OF_THE_JOB}.serviceAccount"
+        )
     if runtime is not None:
         yield from _in_settings(runtime.spark_conf or {}, f"{_OF_THE_JOB}.sparkConf")
     if spec.application is not None:
-        yield Ask(Kind.TEMPLATE, "", PLACE)
+        yield RequestedPermission(PermissionKind.TEMPLATE, "", PLACE)
         yield from _in_application(spec.application)
 
 
-def _in_settings(conf: Mapping[str, Any], place: str, prefix: str = "") -> Iterator[Ask]:
+def _in_settings(conf: Mapping[str, Any], place: str, prefix: str = "") -> Iterator[RequestedPermission]:
     for given, value in conf.items():
         name, at = f"{prefix}{given}", f"{place}.{given}"
-        yield Ask(Kind.SETTING, name, at)
+        yield RequestedPermission(PermissionKind.SETTING, name, at)
         if name in _ACCOUNT_SETTINGS:
-            yield Ask(Kind.SERVICE_ACCOUNT, str(value).strip(), at)
+            yield RequestedPermission(PermissionKind.SERVICE_ACCOUNT, str(value).strip(), at)
         elif name in _POD_FILES:
-            yield Ask(Kind.PRIVILEGE, "a pod template in a file, which Sluice does not see", at)
+            yield RequestedPermission(
+                PermissionKind.PRIVILEGE, "a pod template in a file, which Sluice does not see", at
+            )
         elif name.startswith(_ANNOTATION_SETTINGS):
             annotation = name.partition(".annotation.")[2]
             yield from _in_annotations({annotation: value}, at.removesuffix(f".{annotation}"))
         elif name.startswith(_SECRET_SETTINGS):
-            yield Ask(Kind.VOLUME, "secret", at)
+            yield RequestedPermission(PermissionKind.VOLUME, "secret", at)
         elif (beginning := next(filter(name.startswith, _VOLUME_SETTINGS), None)) is not None:
-            yield Ask(Kind.VOLUME, name.removeprefix(beginning).partition(".")[0], at)
+            yield RequestedPermission(
+                PermissionKind.VOLUME, name.removeprefix(beginning).partition(".")[0], at
+            )
 
 
-def _in_application(application: Application) -> Iterator[Ask]:
+def _in_application(application: Application) -> Iterator[RequestedPermission]:
     template = application.template
     yield from _in_settings(_object(template.get("sparkConf")), f"{PLACE}.sparkConf")
     if application.engine is EngineKind.APACHE:
@@ -231,20 +241,20 @@ def _in_application(application: Application) -> Iterator[Ask]:
     yield from _in_volumes(template.get("volumes"), f"{PLACE}.volumes")
     for field in ("sparkConfigMap", "hadoopConfigMap"):
         if template.get(field):
-            yield Ask(Kind.VOLUME, "configMap", f"{PLACE}.{field}")
+            yield RequestedPermission(PermissionKind.VOLUME, "configMap", f"{PLACE}.{field}")
     for role in _ROLES:
         yield from _in_role(_object(template.get(role)), f"{PLACE}.{role}")
 
 
-def _in_role(role: Json, place: str) -> Iterator[Ask]:
+def _in_role(role: Json, place: str) -> Iterator[RequestedPermission]:
     yield from _in_annotations(role.get("annotations"), f"{place}.annotations")
     known: dict[str, _Reader] = {
-        "configMaps": lambda _given, at: iter([Ask(Kind.VOLUME, "configMap", at)]),
+        "configMaps": lambda _given, at: iter([RequestedPermission(PermissionKind.VOLUME, "configMap", at)]),
         "initContainers": _in_containers,
         "lifecycle": _in_hooks,
         "podSecurityContext": _in_security,
         "ports": _in_ports,
-        "secrets": lambda _given, at: iter([Ask(Kind.VOLUME, "secret", at)]),
+        "secrets": lambda _given, at: iter([RequestedPermission(PermissionKind.VOLUME, "secret", at)]),
         "securityContext": _in_security,
         "serviceAccount": _account,
         "sidecars": _in_containers,
@@ -254,7 +264,7 @@ def _in_role(role: Json, place: str) -> Iterator[Ask]:
     yield from _in_fields(role, place, _HARMLESS_IN_ROLES, known)
 
 
-def _in_template(template: Json, place: str) -> Iterator[Ask]:
+def _in_template(template: Json, place: str) -> Iterator[RequestedPermission]:
     metadata = _object(template.get("metadata"))
     yield from _in_annotations(metadata.get("annotations"), f"{place}.metadata.annotations")
     known: dict[str, _Reader] = {
@@ -269,7 +279,7 @@ def _in_template(template: Json, place: str) -> Iterator[Ask]:
     yield from _in_fields(_object(template.get("spec")), f"{place}.spec", _HARMLESS_IN_PODS, known)
 
 
-def _in_containers(given: Any, place: str) -> Iterator[Ask]:
+def _in_containers(given: Any, place: str) -> Iterator[RequestedPermission]:
     known: dict[str, _Reader] = {
         "lifecycle": _in_hooks,
         "ports": _in_ports,
@@ -280,39 +290,45 @@ def _in_containers(given: Any, place: str) -> Iterator[Ask]:
         yield from _in_fields(_object(container), f"{place}[{at}]", _HARMLESS_IN_CONTAINERS, known)
 
 
-def _in_volumes(given: Any, place: str) -> Iterator[Ask]:
+def _in_volumes(given: Any, place: str) -> Iterator[RequestedPermission]:
     for at, volume in enumerate(_list(given)):
         for kind in _object(volume):
             if kind != "name":
-                yield Ask(Kind.VOLUME, kind, f"{place}[{at}].{kind}")
+                yield RequestedPermission(PermissionKind.VOLUME, kind, f"{place}[{at}].{kind}")
 
 
-def _in_ports(given: Any, place: str) -> Iterator[Ask]:
+def _in_ports(given: Any, place: str) -> Iterator[RequestedPermission]:
     for at, port in enumerate(_list(given)):
         if _object(port).get("hostPort") not in _NOTHING:
-            yield Ask(Kind.PRIVILEGE, "a port of the node", f"{place}[{at}].hostPort")
+            yield RequestedPermission(
+                PermissionKind.PRIVILEGE, "a port of the node", f"{place}[{at}].hostPort"
+            )
 
 
-def _in_hooks(given: Any, place: str) -> Iterator[Ask]:
+def _in_hooks(given: Any, place: str) -> Iterator[RequestedPermission]:
     for name, hook in _object(given).items():
         yield from _in_hook(hook, f"{place}.{name}")
 
 
-def _in_hook(given: Any, place: str) -> Iterator[Ask]:
+def _in_hook(given: Any, place: str) -> Iterator[RequestedPermission]:
     """The kubelet itself asks the host that is named."""
     for how in ("httpGet", "tcpSocket"):
         if _object(_object(given).get(how)).get("host") not in _NOTHING:
-            yield Ask(Kind.PRIVILEGE, "requests of the node to another host", f"{place}.{how}.host")
+            yield RequestedPermission(
+                PermissionKind.PRIVILEGE, "requests of the node to another host", f"{place}.{how}.host"
+            )
 
 
-def _in_annotations(given: Any, place: str) -> Iterator[Ask]:
+def _in_annotations(given: Any, place: str) -> Iterator[RequestedPermission]:
     for name, value in _object(given).items():
         is_confined = value == "runtime/default" or str(value).startswith("localhost/")
         if name.startswith(_APP_ARMOR) and not is_confined:
-            yield Ask(Kind.PRIVILEGE, f"the AppArmor profile {value}", f"{place}.{name}")
+            yield RequestedPermission(
+                PermissionKind.PRIVILEGE, f"the AppArmor profile {value}", f"{place}.{name}"
+            )
 
 
-def _in_security(given: Any, place: str) -> Iterator[Ask]:
+def _in_security(given: Any, place: str) -> Iterator[RequestedPermission]:
     known: dict[str, _Reader] = {
         "allowPrivilegeEscalation": _unless(_NOTHING, "more privileges than its parent process"),
         "appArmorProfile": _in_profile,
@@ -329,75 +345,83 @@ def _in_security(given: Any, place: str) -> Iterator[Ask]:
     yield from _in_fields(_object(given), place, _HARMLESS_IN_SECURITY, known)
 
 
-def _as_user(given: Any, place: str) -> Iterator[Ask]:
+def _as_user(given: Any, place: str) -> Iterator[RequestedPermission]:
     if given is not None and (isinstance(given, bool) or not isinstance(given, int) or given <= 0):
-        yield Ask(Kind.PRIVILEGE, "to run as root", place)
+        yield RequestedPermission(PermissionKind.PRIVILEGE, "to run as root", place)
 
 
-def _in_profile(given: Any, place: str) -> Iterator[Ask]:
+def _in_profile(given: Any, place: str) -> Iterator[RequestedPermission]:
     profile = _object(given).get("type")
     if given is not None and profile not in _PROFILES:
-        yield Ask(Kind.PRIVILEGE, f"the profile {profile}", f"{place}.type")
+        yield RequestedPermission(PermissionKind.PRIVILEGE, f"the profile {profile}", f"{place}.type")
 
 
-def _in_capabilities(given: Any, place: str) -> Iterator[Ask]:
+def _in_capabilities(given: Any, place: str) -> Iterator[RequestedPermission]:
     for one in _list(_object(given).get("add")):
         if one != "NET_BIND_SERVICE":
-            yield Ask(Kind.PRIVILEGE, f"the capability {one}", f"{place}.add")
+            yield RequestedPermission(PermissionKind.PRIVILEGE, f"the capability {one}", f"{place}.add")
 
 
-def _in_se_linux(given: Any, place: str) -> Iterator[Ask]:
+def _in_se_linux(given: Any, place: str) -> Iterator[RequestedPermission]:
     options = _object(given)
     for field, value in options.items():
         is_usual = value in _SE_LINUX_TYPES if field == "type" else field == "level" or value in _NOTHING
         if not is_usual:
-            yield Ask(Kind.PRIVILEGE, f"the SELinux {field} {value}", f"{place}.{field}")
+            yield RequestedPermission(
+                PermissionKind.PRIVILEGE, f"the SELinux {field} {value}", f"{place}.{field}"
+            )
 
 
-def _in_sysctls(given: Any, place: str) -> Iterator[Ask]:
+def _in_sysctls(given: Any, place: str) -> Iterator[RequestedPermission]:
     for at, one in enumerate(_list(given)):
         name = _object(one).get("name")
         if name not in _SYSCTLS:
-            yield Ask(Kind.PRIVILEGE, f"the kernel parameter {name}", f"{place}[{at}]")
+            yield RequestedPermission(
+                PermissionKind.PRIVILEGE, f"the kernel parameter {name}", f"{place}[{at}]"
+            )
 
 
-def _in_windows(given: Any, place: str) -> Iterator[Ask]:
+def _in_windows(given: Any, place: str) -> Iterator[RequestedPermission]:
     if _object(given).get("hostProcess") not in _NOTHING:
-        yield Ask(Kind.PRIVILEGE, "a process of the node", f"{place}.hostProcess")
+        yield RequestedPermission(PermissionKind.PRIVILEGE, "a process of the node", f"{place}.hostProcess")
 
 
-def _of_the_node(given: Any, place: str) -> Iterator[Ask]:
+def _of_the_node(given: Any, place: str) -> Iterator[RequestedPermission]:
     if given not in _NOTHING:
-        yield Ask(Kind.PRIVILEGE, f"the node's own ({place.rpartition('.')[2]})", place)
+        yield RequestedPermission(
+            PermissionKind.PRIVILEGE, f"the node's own ({place.rpartition('.')[2]})", place
+        )
 
 
-def _account(given: Any, place: str) -> Iterator[Ask]:
+def _account(given: Any, place: str) -> Iterator[RequestedPermission]:
     if given not in _NOTHING:
-        yield Ask(Kind.SERVICE_ACCOUNT, str(given), place)
+        yield RequestedPermission(PermissionKind.SERVICE_ACCOUNT, str(given), place)
 
 
-_Reader = Callable[[Any, str], Iterator[Ask]]
+_Reader = Callable[[Any, str], Iterator[RequestedPermission]]
 
 
 def _unless(usual: Iterable[Any], what: str) -> _Reader:
     """Reads a field that asks for something by any value but these. True and 1 are one to Python."""
     usual_ones = [(type(one), one) for one in usual]
 
-    def read(given: Any, place: str) -> Iterator[Ask]:
+    def read(given: Any, place: str) -> Iterator[RequestedPermission]:
         if (type(given), given) not in usual_ones:
-            yield Ask(Kind.PRIVILEGE, what, place)
+            yield RequestedPermission(PermissionKind.PRIVILEGE, what, place)
 
     return read
 
 
 def _in_fields(
     given: Json, place: str, harmless: frozenset[str], known: Mapping[str, _Reader]
-) -> Iterator[Ask]:
+) -> Iterator[RequestedPermission]:
     for field, value in given.items():
         if field in known:
             yield from known[field](value, f"{place}.{field}")
         elif field not in harmless:
-            yield Ask(Kind.PRIVILEGE, "a field that Sluice does not know", f"{place}.{field}")
+            yield RequestedPermission(
+                PermissionKind.PRIVILEGE, "a field that Sluice does not know", f"{place}.{field}"
+            )
 
 
 def _object(given: Any) -> Json:

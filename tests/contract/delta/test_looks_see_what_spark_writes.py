@@ -10,8 +10,8 @@ from pathlib import Path
 
 from contract.harness.tables import Asked, Question
 from sluice.tables import key_of_path
-from sluice.tables.table_observation import CLUSTERING, Look
-from sluice.tables.table_observer import TableLooks
+from sluice.tables.table_observation import CLUSTERING, TableObservation
+from sluice.tables.table_observer import TableObserver
 
 _NUMBERS = count(1)
 
@@ -22,13 +22,13 @@ def _done(asked: Asked, table: str, *statements: str) -> Path:
     return asked.folder / table
 
 
-def _look(looks: TableLooks, table: Path) -> Look:
+def _look(looks: TableObserver, table: Path) -> TableObservation:
     look = looks.look(key_of_path(str(table)))
     assert look.state.unread is None
     return look
 
 
-def _deleted_rows(look: Look) -> list[tuple[int | None, int]]:
+def _deleted_rows(look: TableObservation) -> list[tuple[int | None, int]]:
     assert look.files is not None
     return sorted((file.rows, file.deleted_rows) for file in look.files)
 
@@ -54,7 +54,7 @@ def test_clustering_and_deleted_rows_by_commits_and_by_checkpoints(asked: Asked,
         "DELETE FROM {table} WHERE id < 10",
         "ALTER TABLE {table} RENAME COLUMN id TO key",
     )
-    looks = TableLooks()
+    looks = TableObserver()
     first = _look(looks, table)
     assert first.state.cluster_by == ("key", "s.a")
     assert first.state.columns == ("key", "s", "item")
@@ -64,7 +64,7 @@ def test_clustering_and_deleted_rows_by_commits_and_by_checkpoints(asked: Asked,
     assert _deleted_rows(followed) == [(100, 20)]
     assert followed.history.since is None
     assert followed.history.foreign_commits == len(first.history.last_by_operation) + 1
-    by_checkpoint = _look(TableLooks(), _cleaned_up(table, tmp_path / "cleaned-up"))
+    by_checkpoint = _look(TableObserver(), _cleaned_up(table, tmp_path / "cleaned-up"))
     assert by_checkpoint.state == followed.state
     assert by_checkpoint.files == followed.files
     assert by_checkpoint.history.since is not None
@@ -93,7 +93,7 @@ def test_partitions_and_deleted_rows_by_checkpoints_of_the_second_version(
         "DELETE FROM {table} WHERE id < 5 AND day = DATE'2026-11-19'",
         "ALTER TABLE {table} RENAME COLUMN region TO area",
     )
-    followed = _look(TableLooks(), table)
+    followed = _look(TableObserver(), table)
     assert followed.state.partition_by == ("day", "area", "price", "open")
     assert _deleted_rows(followed) == [(20, 0), (50, 5)]
     assert followed.files is not None
@@ -101,7 +101,7 @@ def test_partitions_and_deleted_rows_by_checkpoints_of_the_second_version(
         {"day": "2026-11-19", "area": "a b", "price": "3.00", "open": "true"},
         {"day": "2026-11-20", "area": None, "price": "2.50", "open": None},
     ]
-    by_checkpoint = _look(TableLooks(), _cleaned_up(table, tmp_path / "cleaned-up"))
+    by_checkpoint = _look(TableObserver(), _cleaned_up(table, tmp_path / "cleaned-up"))
     assert by_checkpoint.state == followed.state
     assert by_checkpoint.files == followed.files
 
@@ -117,7 +117,7 @@ def test_a_vacuum_that_ended_with_what_the_table_had_it_keep(asked: Asked) -> No
         "ALTER TABLE {table} SET TBLPROPERTIES ('delta.appendOnly' = 'false')",
         "VACUUM {table}",
     )
-    look = _look(TableLooks(), table)
+    look = _look(TableObserver(), table)
     last = look.history.last_vacuum
     assert last is not None
     assert begun - timedelta(seconds=1) <= last.at <= look.at

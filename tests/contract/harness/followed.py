@@ -9,8 +9,8 @@ from typing import Any
 from contract.harness.tables import Answer, Asked, Question
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.api.policy import DeltaTablePolicySpec
-from sluice.footprint import Metadata, Protocol, TableFootprint, footprint_of
-from sluice.policies.difference import Plan, plan_of
+from sluice.footprint import Metadata, ProtocolChange, TableFootprint, footprint_of
+from sluice.policies.difference import AlterationPlan, plan_of
 from sluice.predicates import Table, quoted
 from sluice.tables import TableFacts, key_of_path
 from sluice.tables.table_observation import TableState
@@ -65,7 +65,7 @@ class Followed:
         """Those that its protocol lists."""
         return self.answer.writer_features | self.answer.reader_features
 
-    def plan(self, **wanted: Any) -> Plan:
+    def plan(self, **wanted: Any) -> AlterationPlan:
         spec = DeltaTablePolicySpec.model_validate({"table": {"path": self.path}, **wanted})
         return plan_of(spec, self.state, self.version)
 
@@ -132,7 +132,7 @@ def _is_covered(sql: str, told: TableFootprint, commits: tuple[tuple[str, ...], 
         assert told.metadata is not Metadata.NONE, sql
         assert same or told.metadata is not Metadata.SAME, sql
     if "protocol" in did:
-        assert told.protocol is not Protocol.NONE, sql
+        assert told.protocol is not ProtocolChange.NONE, sql
     if "domainMetadata:delta.clustering" in did:
         assert "delta.clustering" in told.domains, sql
     if "remove" in did:

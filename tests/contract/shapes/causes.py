@@ -13,7 +13,7 @@ from sluice.footprint.queries.cells import Cell
 from sluice.footprint.sql import common_tables, settings
 from sluice.footprint.sql.known import Version
 from sluice.footprint.sql.settings import Settings
-from sluice.footprint.sql.statement_context import Reading, partitions
+from sluice.footprint.sql.statement_context import StatementContext, partitions
 from sluice.footprint.statements import delete_update, insert, merge
 from sluice.predicates import Predicate, Region
 
@@ -40,7 +40,7 @@ def grouping_sets_are_groups(reader: Reader) -> None:
 def set_operations_keep_types(reader: Reader) -> None:
     """'01' beside 1 is stored as '1'."""
 
-    def as_they_are(columns: Sequence[Cell], _: Reading) -> tuple[Cell, ...]:
+    def as_they_are(columns: Sequence[Cell], _: StatementContext) -> tuple[Cell, ...]:
         return tuple(columns)
 
     reader.setattr(rows, "side_by_side", as_they_are)
@@ -49,7 +49,7 @@ def set_operations_keep_types(reader: Reader) -> None:
 def constants_bound_what_is_replaced(reader: Reader) -> None:
     """REPLACE WHERE 1 = 0: Delta writes anywhere."""
 
-    def as_it_matches(_: Reading, __: object, predicate: Predicate, ___: Region) -> Region:
+    def as_it_matches(_: StatementContext, __: object, predicate: Predicate, ___: Region) -> Region:
         return partitions(predicate)
 
     reader.setattr(insert, "where_rows_may_land", as_it_matches)
@@ -58,7 +58,7 @@ def constants_bound_what_is_replaced(reader: Reader) -> None:
 def names_by_identifier_are_unseen(reader: Reader) -> None:
     """SET IDENTIFIER('d') = ... sets d."""
 
-    def by_its_name(node: exp.Expr, _: Collection[str], __: Reading) -> list[str]:
+    def by_its_name(node: exp.Expr, _: Collection[str], __: StatementContext) -> list[str]:
         return [node.name.lower()]
 
     for module in (delete_update, merge):
@@ -87,7 +87,7 @@ def common_tables_see_all(reader: Reader) -> None:
 def floats_are_exact(reader: Reader) -> None:
     """A DOUBLE that equals 9007199254740993 is stored as ...992, a FLOAT that equals 16777217 as ...216."""
 
-    def itself(number: int, _: Reading, *, in_list: bool) -> Iterator[int]:
+    def itself(number: int, _: StatementContext, *, in_list: bool) -> Iterator[int]:
         yield number
 
     reader.setattr(cells, "_rounded", itself)

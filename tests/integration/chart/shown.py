@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from prometheus_client.parser import text_string_to_metric_families
 
 from sluice.api.operator_status import OperatorCondition, OperatorConditionType
-from sluice.controller.process.metrics import DecisionOutcome, Metrics, Standing, Winner, WorkDone
-from sluice.lifecycle.evidence.lease_states import State
-from sluice.lifecycle.spec.lease_kinds import Kind
+from sluice.controller.process.metrics import DecisionOutcome, GaugeValues, Metrics, Winner, WorkDone
+from sluice.lifecycle.evidence.lease_states import LeaseState
+from sluice.lifecycle.spec.lease_kinds import LeaseKind
 from sluice.processes.child import DeathCause
 
 OF_THE_SCRAPE = {"namespace", "service", "pod"}
@@ -37,7 +37,7 @@ def labels_by_figure() -> dict[str, set[str]]:
         last_transition_time=datetime.now(UTC),
     )
     metrics.tell_of(
-        lambda: Standing(
+        lambda: GaugeValues(
             leads=True,
             epoch=1,
             jobs={"Running": 1},
@@ -47,7 +47,7 @@ def labels_by_figure() -> dict[str, set[str]]:
             policies={("Stalled", "Drifted"): 1},
         )
     )
-    metrics.tell_of_leases(lambda: {(Kind.PARTITION, State.RUNNING): 1})
+    metrics.tell_of_leases(lambda: {(LeaseKind.PARTITION, LeaseState.RUNNING): 1})
     found: dict[str, set[str]] = {}
     for family in text_string_to_metric_families(metrics.text().decode()):
         for sample in family.samples:

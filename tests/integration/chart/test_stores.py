@@ -12,7 +12,7 @@ from integration.chart.helm import Helm, one
 from integration.conftest import Kubectl
 from sluice.api.base import Json
 from sluice.engines import RuntimeProfile
-from sluice.online.doctor.findings import Level
+from sluice.online.doctor.findings import FindingLevel
 from sluice.online.doctor.runtime_checks import log_stores
 
 GUIDE = ROOT / "docs" / "operations.md"
@@ -102,7 +102,7 @@ def test_the_values_to_copy_make_a_runtime_whose_jobs_on_s3_go_beside_each_other
     made = helm.rendered("sluice-system", f"file:{file}")
     configured = yaml.safe_load(one(made, "ConfigMap")["data"]["sluice.yaml"])["runtimes"]["default"]
     profile = RuntimeProfile.model_validate(configured)
-    assert {finding.level for finding in log_stores("default", profile)} == {Level.OK}
+    assert {finding.level for finding in log_stores("default", profile)} == {FindingLevel.OK}
     assert any(name.startswith("spark.hadoop.fs.s3a.") for name in profile.spark_conf)
 
 

@@ -12,7 +12,7 @@ from kubernetes.config import kube_config
 from integration.kube.sockets import open_sockets
 from integration.objects import Objects
 from sluice.api import names
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.controller.policy_work import policy_watch
 from sluice.controller.process.shutdown import end
 from sluice.engines import RuntimeProfile
@@ -36,7 +36,7 @@ async def test_kopf_leaves_no_connection_open_however_often_it_is_told_to_end(
     complaints: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
     before = open_sockets()
-    world, stop = World({"default": RuntimeProfile(spark_version="4.2.0")}), asyncio.Event()
+    world, stop = ClusterCache({"default": RuntimeProfile(spark_version="4.2.0")}), asyncio.Event()
     kube = await Kube.connect(str(kubeconfig))
     following = asyncio.create_task(policy_watch.follow(world, kube, (objects.namespace,), stop))
     objects.create("deltatablepolicy", POLICY)

@@ -14,7 +14,7 @@ from kubernetes.config import kube_config
 from integration.objects import Objects
 from integration.swallowing import SwallowingProxy, swallowing_proxy
 from sluice.api import names
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.controller.policy_work import policy_watch
 from sluice.engines import RuntimeProfile
 from sluice.kube import client
@@ -31,7 +31,7 @@ NOTICED = 60.0
 class Following:
     """All kinds are followed through a proxy, as the operator does; what happens is told to the API server directly."""
 
-    world: World
+    world: ClusterCache
     proxy: SwallowingProxy
     objects: Objects
 
@@ -68,7 +68,7 @@ async def following(
         for module in (client, policy_watch):
             monkeypatch.setattr(module, "WATCH_SECONDS", WATCH_SECONDS)
             monkeypatch.setattr(module, "WATCH_GRACE", WATCH_GRACE)
-        world = World({"default": RuntimeProfile(spark_version="4.2.0")})
+        world = ClusterCache({"default": RuntimeProfile(spark_version="4.2.0")})
         async with _followed(world, objects.namespace, detour):
             yield Following(world, proxy, objects)
 
@@ -87,7 +87,7 @@ def _address(kubeconfig: Path) -> tuple[str, int]:
 
 
 @asynccontextmanager
-async def _followed(world: World, namespace: str, kubeconfig: Path) -> AsyncIterator[None]:
+async def _followed(world: ClusterCache, namespace: str, kubeconfig: Path) -> AsyncIterator[None]:
     kube, stop = await Kube.connect(str(kubeconfig)), asyncio.Event()
     tasks = [asyncio.create_task(policy_watch.follow(world, kube, (namespace,), stop))]
     tasks += [asyncio.create_task(Watcher(kube, known, namespace).run()) for known in world.mirrors[1:]]

@@ -7,7 +7,7 @@ import pytest
 from redis.asyncio import Redis
 
 from sluice.leases import ForgottenError, Grant, Lease, LeaseStore, StaleError
-from sluice.leases.changes import AT_ONCE, InTurn, version_keys
+from sluice.leases.changes import AT_ONCE, OrderedRequests, version_keys
 from sluice.leases.store import TakenError
 
 
@@ -48,7 +48,7 @@ async def test_what_is_asked_for_meanwhile_waits_for_the_answer(store: LeaseStor
         finally:
             under_way.discard(id(changes))
 
-    store._changes = InTurn(counted)
+    store._changes = OrderedRequests(counted)
 
     async def come_and_go(number: int) -> None:
         for turn in range(5):

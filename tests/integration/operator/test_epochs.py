@@ -26,10 +26,10 @@ from sluice.api.base import Json
 from sluice.api.job_status import Phase
 from sluice.api.reasons import Reason
 from sluice.controller.applications.applications import Applications
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.controller.leadership.epoch_policy import EpochPolicy, NotFencedError
-from sluice.controller.policy_work.policy_jobs import Order, PolicyJobs
-from sluice.controller.process.operator_conditions import Conditions
+from sluice.controller.policy_work.policy_jobs import JobOrder, PolicyJobs
+from sluice.controller.process.operator_conditions import OperatorConditions
 from sluice.controller.reporting.events import EventWriter
 from sluice.controller.reporting.status_writer import StatusWriter
 from sluice.engines import RuntimeProfile
@@ -69,8 +69,8 @@ class Leader:
     """What a leader writes by, without the operator around it."""
 
     def __init__(self, kube: Kube, namespace: str) -> None:
-        self.epochs = EpochPolicy(kube, Conditions(), namespace, "sluice", is_expected=True)
-        self.world = World({"default": RuntimeProfile(spark_version="4.2.0")})
+        self.epochs = EpochPolicy(kube, OperatorConditions(), namespace, "sluice", is_expected=True)
+        self.world = ClusterCache({"default": RuntimeProfile(spark_version="4.2.0")})
         self.statuses = StatusWriter(kube, self.world, self.epochs, EventWriter(kube, "leader"))
         self.applications = Applications(kube, self.world, self.epochs)
         self.jobs = PolicyJobs(kube, self.world, self.epochs)
@@ -85,7 +85,7 @@ class Leader:
         await self.applications.occupy_driver_name(self._namespace, name, "some-uid", 1)
 
     async def makes(self, policy: Json, name: str) -> Json:
-        order = Order(name, "optimize", "OPTIMIZE delta.`/lake/orders`", datetime.now(UTC))
+        order = JobOrder(name, "optimize", "OPTIMIZE delta.`/lake/orders`", datetime.now(UTC))
         return await self.jobs.make(policy, order)
 
     async def creates(self, body: Json) -> None:

@@ -14,9 +14,9 @@ import pytest
 
 from integration.objects import Objects
 from integration.operator.process import configuration
-from sluice.controller.leadership.election_thread import LeadershipBeside
+from sluice.controller.leadership.election_thread import ElectionThread
 from sluice.controller.process.configuration import OperatorConfig
-from sluice.controller.process.operator_conditions import Conditions
+from sluice.controller.process.operator_conditions import OperatorConditions
 from sluice.kube.client import Kube
 
 BUSY = 4.0
@@ -24,13 +24,15 @@ NEVER = 90.0
 """Seconds: more than a hung leader keeps its Lease on any machine."""
 
 
-Connected = Callable[[], Coroutine[Any, Any, LeadershipBeside]]
+Connected = Callable[[], Coroutine[Any, Any, ElectionThread]]
 
 
 @pytest.fixture
 def connected(namespace: str, kubeconfig: Path) -> Connected:
     config = OperatorConfig.model_validate(configuration([namespace], "redis://unused"))
-    return lambda: LeadershipBeside.connect(Conditions(), config, partial(Kube.connect, str(kubeconfig)))
+    return lambda: ElectionThread.connect(
+        OperatorConditions(), config, partial(Kube.connect, str(kubeconfig))
+    )
 
 
 def busy_until(is_over: Callable[[], bool], seconds: float) -> None:

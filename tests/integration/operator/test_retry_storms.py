@@ -16,7 +16,7 @@ from integration.operator.played import Played, append
 from integration.operator.process import OperatorProcess
 from integration.waiting import PATIENCE, eventually
 from sluice.api.base import Json
-from sluice.lifecycle.retries.retry_decision import Rules, pause
+from sluice.lifecycle.retries.retry_decision import RetryRules, pause
 
 PATIENT = 5
 """The first ones have a longer pause than all others, so that there is room for somebody else between their attempts."""
@@ -180,7 +180,7 @@ def _none_came_before_its_time(storm: Storm) -> None:
         before, attempt = (one for one in storm.attempts(name) if one["number"] in (number - 1, number))
         assert _at(attempt, "grantedAt") >= at
         assert storm.created[attempt["application"]] + timedelta(seconds=1) > at
-        rules = Rules(LIMIT, LONG_PAUSE if name in storm.names[:PATIENT] else PAUSE)
+        rules = RetryRules(LIMIT, LONG_PAUSE if name in storm.names[:PATIENT] else PAUSE)
         drawn = pause(rules, number - 1, storm.uids[name], number - 1)
         assert at - _at(before, "endedAt") >= drawn, "the pause that is this job's own"
 

@@ -18,9 +18,9 @@ from pyspark.sql import SparkSession
 
 from integration.warm_drivers.jvm import SPARK_HOME, SPARK_SUBMIT
 from jvm_options import java_options
+from sluice_runner.job_statements import Progress, run
 from sluice_runner.plan import decode
 from sluice_runner.result import encode
-from sluice_runner.work import Progress, run
 from spark_jars import class_path
 
 Document = dict[str, Any]

@@ -17,10 +17,10 @@ from held_commits import held_in
 from integration.runner.freezing import Freeze, wait_for
 from integration.runner.jobs import Document, Driver, arguments, at, place, plan, submit
 from sluice_runner import streams
+from sluice_runner.job_statements import Progress
 from sluice_runner.plan import Stream, decode
 from sluice_runner.result import encode
-from sluice_runner.stopping import Stop
-from sluice_runner.work import Progress
+from sluice_runner.stop_requests import Stop
 
 ONCE: Document = {"availableNow": True}
 DRIVER_SETTINGS: Mapping[str, str] = {"spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore"}

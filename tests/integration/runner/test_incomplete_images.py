@@ -9,7 +9,7 @@ from integration.runner.jobs import DELTA_SETTINGS, location, plan, sql, submit
 from integration.runner.programs import program, submit_program
 from integration.warm_drivers.server import WarmDrivers
 from sluice.engines.result import parse
-from sluice_runner.declared import NO_JAR
+from sluice_runner.declared_tables import NO_JAR
 from spark_jars import spark_jars
 
 FILE = Path(program_of_one_write.__file__)

@@ -14,7 +14,7 @@ TESTS = (
     "test_bound_names.py",
     "test_changed_sources_of_streams.py",
     "test_conflicts.py",
-    "test_judged.py",
+    "test_footprint_check.py",
     "test_program_steps.py",
     "test_programs.py",
     "test_promises.py",

@@ -19,7 +19,7 @@ from integration.runner.freezing import Freeze, wait_for
 from integration.runner.jobs import Document, Driver, at, statements
 from integration.runner.programs import Drivers, program, retried, stamps, submit_program, with_key
 from integration.warm_drivers.server import WarmDrivers
-from sluice_runner.past import HistoryLost
+from sluice_runner.earlier_attempts import HistoryLost
 from sluice_runner.steps import StepError, Steps
 
 SETTINGS = {

@@ -8,7 +8,7 @@ import pytest
 
 from devenv.s3_server import REGION, S3Server
 from integration.tables.store_proxy import StoreProxy
-from sluice.tables import table_opening
+from sluice.tables import table_access
 from unit.tables.lake import commit, orders
 
 _CLOUDS = ("AWS_", "AZURE_", "GOOGLE_", "GCE_")
@@ -30,8 +30,8 @@ def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
 def no_clouds(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith(_CLOUDS)]:
         monkeypatch.delenv(name)
-    monkeypatch.setattr(table_opening, "_regions", {})
-    monkeypatch.setattr(table_opening, "_known_stores", set())
+    monkeypatch.setattr(table_access, "_regions", {})
+    monkeypatch.setattr(table_access, "_known_stores", set())
 
 
 @pytest.fixture

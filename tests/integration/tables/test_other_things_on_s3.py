@@ -6,11 +6,11 @@ from devenv.s3_server import S3Server
 from integration.tables.store_proxy import StoreProxy, s3_error
 from sluice.tables import key_of_path
 from sluice.tables.table_observation import TableState
-from sluice.tables.table_observer import TableLooks
+from sluice.tables.table_observer import TableObserver
 
 
 def seen(path: str) -> TableState:
-    return TableLooks().look(key_of_path(path)).state
+    return TableObserver().look(key_of_path(path)).state
 
 
 @pytest.mark.usefixtures("signed_in")

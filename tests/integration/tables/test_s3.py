@@ -21,7 +21,7 @@ from integration.tables.store_proxy import (
 from sluice.controller.readers.store_threads import StoreThreads
 from sluice.controller.readers.table_processes import TableProcesses
 from sluice.controller.readers.table_reader import PATIENCE
-from sluice.tables import TableFacts, TableKey, key_of_path, table_opening
+from sluice.tables import TableFacts, TableKey, key_of_path, table_access
 from sluice.tables.address import LogUnreadableError
 from sluice.tables.log import RunQuestion
 from sluice.tables.open_tables import OpenTables
@@ -186,8 +186,8 @@ LASTING: dict[str, tuple[Fault, str]] = {
 def test_what_lasts_is_given_up(
     signed_in: pytest.MonkeyPatch, store: StoreProxy, fault: Fault, word: str
 ) -> None:
-    signed_in.setitem(table_opening.BOUNDS, "retry_timeout", "1s")
-    signed_in.setitem(table_opening.BOUNDS, "timeout", "1s")
+    signed_in.setitem(table_access.BOUNDS, "retry_timeout", "1s")
+    signed_in.setitem(table_access.BOUNDS, "timeout", "1s")
     store.fault = fault
     begun = time.monotonic()
     assert f"cannot be read: {word}: " in why_unread()
@@ -195,13 +195,13 @@ def test_what_lasts_is_given_up(
 
 
 def test_a_store_that_is_down_is_given_up(signed_in: pytest.MonkeyPatch) -> None:
-    signed_in.setitem(table_opening.BOUNDS, "retry_timeout", "1s")
+    signed_in.setitem(table_access.BOUNDS, "retry_timeout", "1s")
     signed_in.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     assert "StoreSilent: the store does not answer" in why_unread()
 
 
 def test_retries_end_before_those_who_wait_for_facts_give_up() -> None:
-    assert float(table_opening.BOUNDS["retry_timeout"].removesuffix("s")) < PATIENCE
+    assert float(table_access.BOUNDS["retry_timeout"].removesuffix("s")) < PATIENCE
 
 
 @pytest.mark.usefixtures("signed_in")

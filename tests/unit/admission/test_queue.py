@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sluice.admission import MOST_NAMED, Decision, Holder, Queue, Waiter, decide
+from sluice.admission import MOST_NAMED, AdmissionDecision, Holder, Queue, Waiter, decide
 from sluice.admission.blockers import MOST_WORKED_OUT
 from sluice.admission.reference_decision import stays
 from sluice.admission.shapes import Shapes
@@ -147,7 +147,7 @@ class Told:
         self.queue.leave(uid)
         self.waiters.pop(uid, None)
 
-    def decided(self) -> list[Decision]:
+    def decided(self) -> list[AdmissionDecision]:
         holders = [one for held in self.holders.values() for one in held]
         return decide(self.waiters.values(), holders, self.now, self.limits)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sluice.admission import Decision, Holder, Waiter, decide
+from sluice.admission import AdmissionDecision, Holder, Waiter, decide
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.conflicts import Conflict, conflict_between
 from sluice.footprint import JobFootprint, footprint_of
@@ -55,7 +55,7 @@ def waiter(
     return Waiter(uid, f"etl/{uid}", footprint, priority, queued_at, queued_at + ages)
 
 
-def decided(waiters: list[Waiter], holders: list[Holder], now: datetime = NOW) -> list[Decision]:
+def decided(waiters: list[Waiter], holders: list[Holder], now: datetime = NOW) -> list[AdmissionDecision]:
     return decide(waiters, holders, now, {})
 
 
@@ -93,7 +93,7 @@ def test_no_two_that_conflict_hold_together(queue: tuple[list[Waiter], list[Hold
             assert conflict_between(one.footprint, other.footprint) is None
 
 
-def barriers_in(decisions: list[Decision]) -> list[Waiter]:
+def barriers_in(decisions: list[AdmissionDecision]) -> list[Waiter]:
     """Those that have aged, can't go, and have no such waiter of their tables before them in their way."""
     found: list[Waiter] = []
     for decision in decisions:

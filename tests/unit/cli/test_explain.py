@@ -14,7 +14,7 @@ from rich.console import Console
 from integration.waiting import PATIENCE
 from sluice import Oracle
 from sluice.cli import pair_text
-from sluice.conflicts import Order
+from sluice.conflicts import PairOrder
 from sluice.conflicts.advice_search import Budget
 from sluice.offline import pairs
 from sluice.offline.pairs import explained as explain
@@ -434,7 +434,7 @@ def test_a_pin_on_a_text_column_keeps_the_result_only_where_the_text_is_written_
     )
     found = oracle.pair(oracle.job(text, "merge"), other)
     assert [(one.change.keeps_result, one.order) for one in found.remedies] == (
-        [] if keeps is None else [(keeps, Order.ANY)]
+        [] if keeps is None else [(keeps, PairOrder.ANY)]
     )
     for remedy in found.remedies:
         (line,) = remedy.change.lines

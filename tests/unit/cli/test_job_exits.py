@@ -7,13 +7,13 @@ import pytest
 from sluice.api.job_status import Phase
 from sluice.cli.jobs import exit_code
 from sluice.online.access.job_names import JobName
-from sluice.online.jobs.job_progress import Course, Ending
+from sluice.online.jobs.job_progress import Ending, JobProgress
 
 ALONE = {Ending.SUCCEEDED: 0, Ending.SKIPPED: 0, Ending.FAILED: 1, Ending.DELETED: 7, None: 5}
 
 
-def course(ending: Ending | None, phase: str = "Waiting") -> Course:
-    return Course(JobName("etl", "a"), "u", {"status": {"phase": phase}}, ending)
+def course(ending: Ending | None, phase: str = "Waiting") -> JobProgress:
+    return JobProgress(JobName("etl", "a"), "u", {"status": {"phase": phase}}, ending)
 
 
 @pytest.mark.parametrize(("ending", "code"), ALONE.items())

@@ -13,11 +13,11 @@ from sluice.api.base import Json
 from sluice.api.job_status import ShownFootprint
 from sluice.cli import leases_text, outputs
 from sluice.cli.main import app
-from sluice.lifecycle.evidence.lease_states import State
+from sluice.lifecycle.evidence.lease_states import LeaseState
 from sluice.online.access.connection import Installation
 from sluice.online.answers import leases_json
-from sluice.online.leases.lease_listing import Listed
-from sluice.online.leases.lease_view import Held
+from sluice.online.leases.lease_list import LeaseListing
+from sluice.online.leases.lease_view import LeaseView
 
 NOW = datetime(2026, 11, 19, 12, tzinfo=UTC)
 AT = Installation("sluice-system", "sluice")
@@ -30,11 +30,11 @@ def statement(number: int = 1, reads: str = DAY, writes: str = DAY, **more: Any)
     )
 
 
-def lease(**more: Any) -> Held:
-    one = Held(
+def lease(**more: Any) -> LeaseView:
+    one = LeaseView(
         holder="u/1",
         job="etl/a",
-        state=State.RUNNING,
+        state=LeaseState.RUNNING,
         attempt=1,
         token=12_884_901_895,
         since=NOW - timedelta(hours=3),
@@ -46,11 +46,11 @@ def lease(**more: Any) -> Held:
     return replace(one, **more)
 
 
-def as_json(*leases: Held) -> Json:
-    return leases_json(AT, Listed(list(leases), (), is_redis_missing=False))
+def as_json(*leases: LeaseView) -> Json:
+    return leases_json(AT, LeaseListing(list(leases), (), is_redis_missing=False))
 
 
-def shown(*leases: Held, most: int | None = leases_text.MOST) -> str:
+def shown(*leases: LeaseView, most: int | None = leases_text.MOST) -> str:
     out = StringIO()
     with redirect_stdout(out):
         leases_text.show(as_json(*leases), outputs.console(), NOW, most)
@@ -145,8 +145,8 @@ def test_long_predicates_are_cut_on_a_terminal_and_whole_in_json() -> None:
 
 def test_what_asks_for_a_person_is_told_below() -> None:
     text = shown(
-        lease(state=State.LOST, message="its node is silent: kubectl delete pod x"),
-        lease(job="etl/b", state=State.UNEXPLAINED, holder="u/7", may_be_revoked=True, footprint=()),
+        lease(state=LeaseState.LOST, message="its node is silent: kubectl delete pod x"),
+        lease(job="etl/b", state=LeaseState.UNEXPLAINED, holder="u/7", may_be_revoked=True, footprint=()),
         lease(job="etl/c", differences=("Redis does not hold it",), message="it runs"),
     )
     assert "! etl/a: its node is silent: kubectl delete pod x\n" in text
@@ -158,7 +158,7 @@ def test_what_asks_for_a_person_is_told_below() -> None:
 
 
 def test_what_is_not_known_is_a_question_mark() -> None:
-    bare = Held("u/?", "etl/x", State.UNREADABLE, message="status.attempts: wrong")
+    bare = LeaseView("u/?", "etl/x", LeaseState.UNREADABLE, message="status.attempts: wrong")
     assert shown(bare).splitlines()[1].split() == ["etl/x", "?", "unreadable", "?", "?", "?"]
 
 

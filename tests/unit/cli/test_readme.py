@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from sluice.admission import Blocking, Decision, Holder, Waiter
+from sluice.admission import AdmissionDecision, Blocking, Holder, Waiter
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.conflicts import Conflict, conflict_between
 from sluice.controller.cache.policy_declarations import declarations
@@ -64,11 +64,11 @@ def first_manifest() -> tuple[dict[str, Any], dict[str, Any], list[str]]:
     return policy, job, printed
 
 
-def in_the_way(footprints: list[JobFootprint], conflict: Conflict) -> Decision:
+def in_the_way(footprints: list[JobFootprint], conflict: Conflict) -> AdmissionDecision:
     waiting, running = footprints
     waiter = Waiter("w", "default/correct-prices", waiting, 0, QUEUED, QUEUED)
     holder = Holder("h", "default/append-web", running)
-    return Decision(waiter, (Blocking(holder, conflict, holds=True),), count=1)
+    return AdmissionDecision(waiter, (Blocking(holder, conflict, holds=True),), count=1)
 
 
 @pytest.mark.parametrize("named", [True, False])

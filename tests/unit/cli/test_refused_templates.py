@@ -11,7 +11,7 @@ from typer.testing import Result
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.footprint import NotUnderstoodError
-from sluice.lifecycle.spec.compiled_spec import Works
+from sluice.lifecycle.spec.compiled_spec import CompiledSpecs
 from sluice.offline.batch import answers
 from sluice.templates.shared_rules import DEEPEST, LARGEST
 from unit.cli.folders import FACTS, PINNED_DELETE, complaints, job, sluice, write
@@ -56,7 +56,7 @@ def manifest(engine: str, template: Json) -> str:
 
 def operators_words(engine: str, template: Json) -> tuple[str, ...]:
     with pytest.raises(NotUnderstoodError) as refused:
-        _ = Works().of(spec(engine, template), {}, "etl").profile
+        _ = CompiledSpecs().of(spec(engine, template), {}, "etl").profile
     return refused.value.problems
 
 

@@ -12,7 +12,7 @@ from documentation import ROOT, commands_run_by
 from sluice.cli.durations import lasting
 from sluice.cli.main import app
 from sluice.cli.progress import Progress
-from sluice.offline.simulation.generated import SHAPES
+from sluice.offline.simulation.synthetic_trace import SHAPES
 from unit.cli.folders import complaints, sluice
 from unit.offline.test_history import METADATA, add, commit, remove
 

@@ -12,15 +12,15 @@ from sluice.conflicts.advice_texts import (
     OWN_CHECKPOINT,
     OWN_TXN_APP_ID,
 )
-from sluice.conflicts.lost_commit_rule import EXCEPTIONS, Lost, advice_on_others, explained
+from sluice.conflicts.lost_commit_rule import EXCEPTIONS, LostCommit, advice_on_others, explained
 from sluice.conflicts.rule import Rule
 
 PROTOCOL, TRANSACTION = "ProtocolChangedException", "ConcurrentTransactionException"
 
 
-def lost(exception: str, loser: str | None, winner: str, version: int | None = 5, **more: Any) -> Lost:
+def lost(exception: str, loser: str | None, winner: str, version: int | None = 5, **more: Any) -> LostCommit:
     told: dict[str, Any] = {"error_class": None, "message": "m"} | more
-    return Lost(exception, loser=loser, winner=winner, winners_version=version, **told)
+    return LostCommit(exception, loser=loser, winner=winner, winners_version=version, **told)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def lost(exception: str, loser: str | None, winner: str, version: int | None = 5
     ],
     ids=lambda value: value.id if isinstance(value, Rule) else "",
 )
-def test_one_rule_is_left(commit: Lost, rule: Rule, advice: str | None) -> None:
+def test_one_rule_is_left(commit: LostCommit, rule: Rule, advice: str | None) -> None:
     told = explained(commit)
     assert told is not None
     assert (told.rule, told.advice) == (rule.id, advice)
@@ -114,7 +114,7 @@ def test_one_rule_is_left(commit: Lost, rule: Rule, advice: str | None) -> None:
         lost("ConcurrentAppendException", "DELETE", ""),
     ],
 )
-def test_nothing_is_said_where_there_may_be_several(commit: Lost) -> None:
+def test_nothing_is_said_where_there_may_be_several(commit: LostCommit) -> None:
     assert explained(commit) is None
 
 
@@ -135,7 +135,9 @@ def test_what_no_job_made_is_to_run_as_one_whatever_it_did(exception: str) -> No
         ),
     ],
 )
-def test_where_another_cure_helps_against_a_foreign_writer_that_is_told(commit: Lost, advice: str) -> None:
+def test_where_another_cure_helps_against_a_foreign_writer_that_is_told(
+    commit: LostCommit, advice: str
+) -> None:
     assert advice_on_others(commit) == advice
 
 

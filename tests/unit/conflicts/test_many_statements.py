@@ -20,7 +20,7 @@ from sluice.footprint import (
     NOTHING,
     JobFootprint,
     Metadata,
-    Protocol,
+    ProtocolChange,
     TableFootprint,
     footprint_of,
 )
@@ -124,7 +124,7 @@ class Drawing:
             data_change=not self.seldom(0.2),
             metadata=self._one_of(list(Metadata)) if self.seldom(0.2) else Metadata.NONE,
             enables=frozenset({"rowTracking"}) if self.seldom() else frozenset(),
-            protocol=self._one_of(list(Protocol)) if self.seldom() else Protocol.NONE,
+            protocol=self._one_of(list(ProtocolChange)) if self.seldom() else ProtocolChange.NONE,
             domains=frozenset({"clustering"}) if self.seldom() else frozenset(),
             txn_app_id=self._one_of(["a", "b"]) if self.seldom() else None,
             checkpoint=self._one_of(["s3://lake/c", "hdfs:///c", "hdfs://nn/c"]) if self.seldom() else None,

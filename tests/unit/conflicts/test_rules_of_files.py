@@ -8,7 +8,7 @@ import pytest
 from sluice.conflicts import oss
 from sluice.conflicts.race import Race
 from sluice.conflicts.rule import Rule, verdict_by
-from sluice.footprint.model import BESIDE_FILES, JobFootprint, Metadata, Protocol, TableFootprint
+from sluice.footprint.model import BESIDE_FILES, JobFootprint, Metadata, ProtocolChange, TableFootprint
 from sluice.tables import Dialect
 from sluice.tables import oss as delta
 from unit.conflicts import pairs as p
@@ -23,7 +23,7 @@ PROPERTIES = {
 }
 OTHERWISE: dict[str, Any] = {
     "metadata": Metadata.IDENTITY,
-    "protocol": Protocol.MAY_ADD,
+    "protocol": ProtocolChange.MAY_ADD,
     "creates": True,
     "replaces": True,
     "single_attempt": True,

@@ -8,7 +8,7 @@ import pytest
 
 from sluice.admission import Holder, Waiter, decide
 from sluice.api.job import DeltaWriteJobSpec
-from sluice.conflicts import Level, Order, conflict_between, pair_of
+from sluice.conflicts import Level, PairOrder, conflict_between, pair_of
 from sluice.conflicts.places import places_of
 from sluice.footprint import ANY_SOURCES, JobFootprint, footprint_of, unknown_footprints
 from sluice.predicates import Table
@@ -79,7 +79,7 @@ def job(spec: str | dict[str, Any], known: TableFacts | None = PLAIN, **more: An
 @pytest.mark.parametrize("name", READERS)
 def test_a_reader_loses_its_files_to_a_vacuum_that_keeps_them_too_shortly(name: str) -> None:
     pair = pair_of(job(READERS[name]), job(SHORT))
-    assert pair.order is Order.NONE
+    assert pair.order is PairOrder.NONE
     for verdict in (pair.first_loses, pair.second_loses):
         assert (verdict.level, verdict.rule) == (Level.UNSAFE, "vacuum-under-a-run")
     for found in (
@@ -111,7 +111,7 @@ def test_who_cannot_be_read_may_be_a_vacuum_of_its_tables(name: str) -> None:
 def test_a_vacuum_of_a_table_of_which_nothing_is_known_may_keep_no_file(name: str) -> None:
     reader, vacuum = job(READERS[name], None), job("VACUUM delta.`/lake/a`", None)
     for pair in (pair_of(reader, vacuum), pair_of(vacuum, reader)):
-        assert pair.order is Order.NONE
+        assert pair.order is PairOrder.NONE
         assert pair.first_loses.rule == "vacuum-under-a-run"
         assert "which are not known" in pair.first_loses.reason
     told = pair_of(reader, job("VACUUM delta.`/lake/a` RETAIN 168 HOURS", None)).first_loses
@@ -254,6 +254,6 @@ def test_a_source_by_another_of_its_locations_loses_its_files_too() -> None:
     read = footprint_of(spec, LINKING, sources=known, delta_version="4.4.0")
     vacuum = job(SHORT, known[key_of_path("/lake/a")])
     for pair in (pair_of(read, vacuum), pair_of(vacuum, read)):
-        assert pair.order is Order.NONE
+        assert pair.order is PairOrder.NONE
         assert (pair.first_loses.level, pair.first_loses.rule) == (Level.UNSAFE, "vacuum-under-a-run")
     assert pair_of(read, job(SHORT)).together

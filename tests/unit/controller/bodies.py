@@ -4,7 +4,7 @@ from typing import Any
 
 from sluice.api.base import Json
 from sluice.controller.leadership.epoch_policy import EpochPolicy
-from sluice.controller.process.operator_conditions import Conditions
+from sluice.controller.process.operator_conditions import OperatorConditions
 from sluice.predicates import Table
 from sluice.tables import TableFacts
 
@@ -15,7 +15,7 @@ UPDATE = "UPDATE delta.`/lake/orders` SET id = 1 WHERE date = DATE '2026-11-19'"
 def unfenced() -> EpochPolicy:
     """Where no admission policy is expected, so that nobody is asked."""
     nobody: Any = None
-    return EpochPolicy(nobody, Conditions(), "sluice-system", "sluice", is_expected=False)
+    return EpochPolicy(nobody, OperatorConditions(), "sluice-system", "sluice", is_expected=False)
 
 
 def job_body(name: str, *, version: int = 1, generation: int = 1, **spec: Any) -> Json:

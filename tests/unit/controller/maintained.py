@@ -9,15 +9,15 @@ from sluice.api.base import Json
 from sluice.api.job_status import Phase
 from sluice.api.maintenance_status import MaintenanceStates
 from sluice.api.reasons import EventReason
-from sluice.controller.cache.cluster_cache import World
-from sluice.controller.policy_work.maintenance import MaintenanceOfPolicies
+from sluice.controller.cache.cluster_cache import ClusterCache
+from sluice.controller.policy_work.maintenance import PolicyMaintenance
 from sluice.controller.policy_work.policy_jobs import PolicyJobs
-from sluice.controller.policy_work.policy_reconciler import PolicyRounds
+from sluice.controller.policy_work.policy_reconciler import PolicyReconciler
 from sluice.engines import RuntimeProfile
 from sluice.kube.client import ConflictError, NotFoundError
-from sluice.lifecycle.job.visible_blockers import Neighbours
+from sluice.lifecycle.job.visible_blockers import VisibleBlockers
 from sluice.tables import TableKey, key_of_path
-from sluice.tables.table_observation import File, Look, TableState
+from sluice.tables.table_observation import File, TableObservation, TableState
 from unit.controller.bodies import PARTITIONED, merged, policy_body, unfenced
 
 NIGHTLY: Json = {"optimize": {"schedule": "0 3 * * *"}}
@@ -81,12 +81,12 @@ class Looks:
     """What was last seen of the table; a look that is asked for is there at the next turn."""
 
     def __init__(self) -> None:
-        self.seen: Look | None = None
+        self.seen: TableObservation | None = None
         self.asked = 0
         self.answers = True
         self.to_come = False
 
-    def of(self, _: str) -> Look | None:
+    def of(self, _: str) -> TableObservation | None:
         return self.seen
 
     def key_of(self, _: str) -> TableKey:
@@ -100,7 +100,7 @@ class Looks:
 
     def look(self, at: datetime, **fields: Any) -> None:
         seen: dict[str, Any] = {"state": TableState(), "facts": PARTITIONED, "files": MANY}
-        self.seen = Look(at, **(seen | fields))
+        self.seen = TableObservation(at, **(seen | fields))
 
 
 @dataclass
@@ -114,7 +114,7 @@ class Events:
 class Statuses:
     """Writes as the one writer of statuses does."""
 
-    def __init__(self, api: Api, world: World) -> None:
+    def __init__(self, api: Api, world: ClusterCache) -> None:
         self._api = api
         self._world = world
         self.written = 0
@@ -131,7 +131,7 @@ class Statuses:
 class Leader:
     def __init__(self, api: Api, looks: Looks | None = None) -> None:
         self.api, self.looks, self.events = api, looks or Looks(), Events()
-        self.world = World({"default": RuntimeProfile(spark_version="4.2.0")})
+        self.world = ClusterCache({"default": RuntimeProfile(spark_version="4.2.0")})
         for body in api.objects.values():
             (self.world.policy_seen if body["spec"].get("table") else self.world.job_seen)(body)
         self.world.heed_policies()
@@ -145,15 +145,15 @@ class Leader:
             SimpleNamespace(leads=lambda: self.leading),
         )
         kube, looked, events, statuses, leadership = parts
-        self.maintenance = MaintenanceOfPolicies(
+        self.maintenance = PolicyMaintenance(
             world=self.world,
             looks=looked,
             jobs=PolicyJobs(kube, self.world, unfenced()),
             statuses=statuses,
             events=events,
-            neighbours=Neighbours(),
+            neighbours=VisibleBlockers(),
         )
-        self.rounds = PolicyRounds(
+        self.rounds = PolicyReconciler(
             self.maintenance.visit,
             "its maintenance",
             world=self.world,

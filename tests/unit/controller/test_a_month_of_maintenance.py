@@ -19,7 +19,7 @@ from deltalake.schema import PrimitiveType
 from sluice.api.base import Json
 from sluice.api.reasons import EventReason
 from sluice.tables import key_of_path
-from sluice.tables.table_observer import TableLooks
+from sluice.tables.table_observer import TableObserver
 from unit.controller.bodies import policy_body
 from unit.controller.maintained import Api, Leader, Looks
 
@@ -107,7 +107,7 @@ class LooksAtTheLake(Looks):
     def __init__(self, lake: Lake) -> None:
         super().__init__()
         self._lake = lake
-        self._tables = TableLooks(now=lambda: lake.now)
+        self._tables = TableObserver(now=lambda: lake.now)
 
     def soon(self, _: str) -> None:
         self.seen = self._tables.look(key_of_path(str(self._lake.path)))

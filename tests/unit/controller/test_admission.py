@@ -12,20 +12,20 @@ import pytest
 from sluice.api.job_status import Attempt, Phase
 from sluice.api.reasons import Reason
 from sluice.controller.applications.applications import Applications
-from sluice.controller.cache.cluster_cache import World
-from sluice.controller.execution.job_figures import Figures
-from sluice.controller.leadership.prerequisites import Obstacle
-from sluice.controller.policy_work.change_gate import Kept
+from sluice.controller.cache.cluster_cache import ClusterCache
+from sluice.controller.execution.job_figures import JobFigures
+from sluice.controller.leadership.prerequisites import MissingPrerequisite
+from sluice.controller.policy_work.change_gate import HeldBackChange
 from sluice.controller.process import clock as controller_clock
 from sluice.controller.process.metrics import Metrics
-from sluice.controller.process.object_workers import Workers
-from sluice.controller.process.operator_conditions import Conditions
+from sluice.controller.process.object_workers import ObjectWorkers
+from sluice.controller.process.operator_conditions import OperatorConditions
 from sluice.controller.process.timers import Timers
 from sluice.controller.readers.spec_reader import SpecReader
-from sluice.controller.reporting.error_isolation import Guard
+from sluice.controller.reporting.error_isolation import ErrorIsolation
 from sluice.controller.scheduling import admission as module
 from sluice.controller.scheduling import grants
-from sluice.controller.scheduling.admission import Admitting
+from sluice.controller.scheduling.admission import JobAdmission
 from sluice.controller.scheduling.holders import Holders
 from sluice.engines import RuntimeProfile
 from sluice.kube.client import ApiError, ConflictError, NotFoundError
@@ -94,7 +94,7 @@ class Leases:
 
 
 class Statuses:
-    def __init__(self, world: World, refuses: dict[str, Exception]) -> None:
+    def __init__(self, world: ClusterCache, refuses: dict[str, Exception]) -> None:
         self._world = world
         self._refuses = refuses
         self.asked: list[str] = []
@@ -113,7 +113,7 @@ class Statuses:
 class Tables:
     """All are partitioned by date, as is found when somebody asks."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ClusterCache) -> None:
         self._world = world
 
     def knows(self, job: JobView, **_: bool) -> bool:
@@ -129,8 +129,8 @@ class Clock:
         return self.now
 
 
-def admitting(refuses: dict[str, Exception]) -> tuple[Leases, Admitting]:
-    world, read = World({"default": RuntimeProfile(spark_version="4.2.0")}), reader()
+def admitting(refuses: dict[str, Exception]) -> tuple[Leases, JobAdmission]:
+    world, read = ClusterCache({"default": RuntimeProfile(spark_version="4.2.0")}), reader()
     pool: Any = SimpleNamespace(ask=lambda _, question, **__: read(question))
     for name in ("a", "b"):
         world.job_seen(job_body(name, sql=f"INSERT INTO delta.`/lake/{name}` VALUES (1)"))
@@ -144,14 +144,14 @@ def admitting(refuses: dict[str, Exception]) -> tuple[Leases, Admitting]:
     tables: Any = Tables(world)
     leases: Any = Leases()
     statuses: Any = Statuses(world, refuses)
-    guard = Guard(world, no, statuses, no)
-    workers = Workers(guard.on)
+    guard = ErrorIsolation(world, no, statuses, no)
+    workers = ObjectWorkers(guard.on)
     workers.serve(nothing, lambda _: None)
     surroundings: Any = SimpleNamespace(
         obstacle=None, obstacle_for=lambda _: None, obstacle_of_its_own=lambda _: None
     )
     own_changes: Any = SimpleNamespace(keeps=lambda _: None)
-    return leases, Admitting(
+    return leases, JobAdmission(
         world=world,
         leases=leases,
         holders=Holders(world, leases),
@@ -163,9 +163,9 @@ def admitting(refuses: dict[str, Exception]) -> tuple[Leases, Admitting]:
         events=no,
         specs=SpecReader(world, pool),
         tables=tables,
-        conditions=Conditions(),
+        conditions=OperatorConditions(),
         metrics=(metrics := Metrics()),
-        figures=Figures(metrics, world, leases),
+        figures=JobFigures(metrics, world, leases),
         timers=Timers(),
         surroundings=surroundings,
         own_changes=own_changes,
@@ -173,7 +173,7 @@ def admitting(refuses: dict[str, Exception]) -> tuple[Leases, Admitting]:
     )
 
 
-async def turn(asked: Admitting, *uids: str) -> None:
+async def turn(asked: JobAdmission, *uids: str) -> None:
     """Takes a turn as the loop does, and waits until nothing is under way."""
     for uid in (*asked.world.take_changes(), *uids):
         asked.consider(uid)
@@ -207,7 +207,7 @@ async def test_an_intent_that_is_refused_gives_its_grant_back_and_is_tried_ever_
 async def test_a_job_that_cannot_be_told_what_keeps_it_from_a_grant_is_tried_ever_more_rarely(
     clock: Clock, status: int
 ) -> None:
-    missing = Obstacle(Reason.DEFINITIONS_OUTDATED, "it lacks the subresource status")
+    missing = MissingPrerequisite(Reason.DEFINITIONS_OUTDATED, "it lacks the subresource status")
     _, asked = admitting({"a": ApiError(status, "", "not now")})
     around: Any = SimpleNamespace(
         obstacle=missing, obstacle_for=lambda _: missing, obstacle_of_its_own=lambda _: None
@@ -271,7 +271,7 @@ async def test_who_waits_is_told_of_one_that_runs_and_how_many_more_are_in_the_w
     assert message.endswith("), and for 1 more job; this job starts once nothing conflicts with it")
 
 
-def held_since_before(asked: Admitting, leases: Leases) -> None:
+def held_since_before(asked: JobAdmission, leases: Leases) -> None:
     """Adds a lease of a job that an earlier leader admitted; this leader has read nothing of it."""
     body = job_body("held", sql="DELETE FROM delta.`/lake/sales` WHERE date = DATE '2026-11-20'")
     asked.world.job_seen(body)
@@ -353,7 +353,7 @@ async def test_what_is_no_tables_name_in_a_status_holds_up_nobody(table: str) ->
     assert asked.world.jobs["uid-a"].phase is Phase.STARTING
 
 
-def edited(asked: Admitting, name: str, sql: str) -> None:
+def edited(asked: JobAdmission, name: str, sql: str) -> None:
     """Edits the spec of a job that waits."""
     body = asked.world.jobs[f"uid-{name}"].body
     version = str(int(body["metadata"]["resourceVersion"]) + 1)
@@ -361,7 +361,7 @@ def edited(asked: Admitting, name: str, sql: str) -> None:
     asked.world.job_seen(body | {"metadata": metadata, "spec": body["spec"] | {"sql": sql}})
 
 
-async def waits_behind_another(name: str) -> tuple[Leases, Admitting]:
+async def waits_behind_another(name: str) -> tuple[Leases, JobAdmission]:
     leases, asked = admitting({})
     for one in ("before", name):
         asked.world.job_seen(job_body(one))
@@ -375,7 +375,7 @@ async def test_who_waits_keeps_who_is_in_the_way_while_a_new_leader_finds_defini
     leases, asked = await waits_behind_another("patient")
     asked.world.job_seen(job_body("new"))
     leases.is_sure = False
-    none_is_served = Obstacle(Reason.DEFINITIONS_OUTDATED, "none is served")
+    none_is_served = MissingPrerequisite(Reason.DEFINITIONS_OUTDATED, "none is served")
     without_definitions: Any = SimpleNamespace(obstacle_for=lambda _: none_is_served)
     asked.surroundings = without_definitions
     told = asked.world.jobs["uid-patient"].status
@@ -406,12 +406,12 @@ class Keeps:
     def __init__(self, uid: str, quiet_for: float) -> None:
         self.uid, self.quiet_for = uid, quiet_for
 
-    def keeps(self, job: JobView) -> Kept | None:
-        found = Obstacle(Reason.AWAITS_LOOK, "its log has not been read since")
-        return Kept(found, self.quiet_for) if job.uid == self.uid else None
+    def keeps(self, job: JobView) -> HeldBackChange | None:
+        found = MissingPrerequisite(Reason.AWAITS_LOOK, "its log has not been read since")
+        return HeldBackChange(found, self.quiet_for) if job.uid == self.uid else None
 
 
-def behind_a_kept_one(quiet_for: float) -> tuple[Leases, Admitting, Any]:
+def behind_a_kept_one(quiet_for: float) -> tuple[Leases, JobAdmission, Any]:
     leases, asked = admitting({})
     asked.own_changes = keeps = Keeps("uid-a", quiet_for)  # type: ignore[assignment]
     asked.world.job_seen(job_body("c", sql="ALTER TABLE delta.`/lake/a` SET TBLPROPERTIES ('team' = 'a')"))

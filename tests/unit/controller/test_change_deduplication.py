@@ -1,10 +1,10 @@
 """What goes on failing is told once."""
 
-from sluice.controller.cache.change_deduplication import News
+from sluice.controller.cache.change_deduplication import ChangeDeduplication
 
 
 def test_a_thing_is_told_again_only_once_it_is_another_or_was_forgotten() -> None:
-    news = News()
+    news = ChangeDeduplication()
     assert news.is_news("a", "broken")
     assert not news.is_news("a", "broken")
     assert news.is_news("b", "broken")
@@ -15,7 +15,7 @@ def test_a_thing_is_told_again_only_once_it_is_another_or_was_forgotten() -> Non
 
 
 def test_who_is_gone_is_forgotten_and_others_are_not() -> None:
-    news = News()
+    news = ChangeDeduplication()
     news.is_news("gone", "broken")
     news.is_news("there", "broken")
     news.forget_unless({"there"}.__contains__)

@@ -6,14 +6,14 @@ import pytest
 
 from sluice.api import names
 from sluice.api.base import Json
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.controller.policy_work import change_gate as module
-from sluice.controller.policy_work.change_gate import QUIET, OwnChanges
+from sluice.controller.policy_work.change_gate import QUIET, ChangeGate
 from sluice.engines import RuntimeProfile
 from sluice.policies.job_name import job_name
 from sluice.predicates import Table
 from sluice.tables import TableFacts
-from sluice.tables.table_observation import Look, TableState
+from sluice.tables.table_observation import TableObservation, TableState
 from unit.controller.bodies import job_body, policy_body
 from unit.policies.test_remediation import NOW
 
@@ -29,16 +29,16 @@ UID = f"uid-{NAME}"
 
 class Looks:
     def __init__(self) -> None:
-        self.latest: Look | None = None
+        self.latest: TableObservation | None = None
         self.listeners: list[Any] = []
         self.listen = self.listeners.append
 
-    def after_all_runs(self, uid: str) -> Look | None:
+    def after_all_runs(self, uid: str) -> TableObservation | None:
         assert uid == "policy-orders"
         return self.latest
 
     def sees(self, **properties: str) -> None:
-        self.latest = Look(
+        self.latest = TableObservation(
             NOW,
             TableState(version=1, columns=("a",), properties=properties),
             TableFacts(columns=Table.of({"a": "int"})),
@@ -71,18 +71,21 @@ def owned(name: str = NAME, *, kind: str = "properties", owner: str = "policy-or
     return body
 
 
-def made(*jobs: Json, **spec: Any) -> tuple[World, Looks, OwnChanges]:
-    world, looks = World({"default": RuntimeProfile(spark_version="4.0.1", delta_version="4.0.0")}), Looks()
+def made(*jobs: Json, **spec: Any) -> tuple[ClusterCache, Looks, ChangeGate]:
+    world, looks = (
+        ClusterCache({"default": RuntimeProfile(spark_version="4.0.1", delta_version="4.0.0")}),
+        Looks(),
+    )
     world.policy_seen(policy_body("orders", **(SPEC | spec)))
     world.heed_policies()
     for job in jobs or (owned(),):
         world.job_seen(job)
     world.take_changes()
     seen: Any = looks
-    return world, looks, OwnChanges(world, seen)
+    return world, looks, ChangeGate(world, seen)
 
 
-def why(world: World, changes: OwnChanges, uid: str = UID) -> str | None:
+def why(world: ClusterCache, changes: ChangeGate, uid: str = UID) -> str | None:
     kept = changes.keeps(world.jobs[uid])
     return None if kept is None else kept.obstacle.message
 

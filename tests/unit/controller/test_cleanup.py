@@ -13,8 +13,8 @@ from sluice.api.base import Json
 from sluice.api.job_status import Attempt, Outcome
 from sluice.api.reasons import Reason
 from sluice.controller.applications.applications import Applications
-from sluice.controller.cache.cluster_cache import World
-from sluice.controller.execution.cleanup import Leftovers
+from sluice.controller.cache.cluster_cache import ClusterCache
+from sluice.controller.execution.cleanup import Cleanup
 from sluice.engines import RuntimeProfile
 from sluice.engines.attempt import application_name
 from sluice.kube.client import ApiError, NotFoundError
@@ -89,10 +89,10 @@ def made(
     *,
     unexplained: bool = False,
     epochs: Any = None,
-    world: World | None = None,
+    world: ClusterCache | None = None,
     changed: Callable[[tuple[TableKey, ...]], None] = lambda _: None,
-) -> tuple[Api, Applications, Leftovers, list[Lease]]:
-    world, released = world or World({}), list[Lease]()
+) -> tuple[Api, Applications, Cleanup, list[Lease]]:
+    world, released = world or ClusterCache({}), list[Lease]()
 
     def release(lease: Lease) -> None:
         released.append(lease)
@@ -115,7 +115,7 @@ def made(
         leases.mistrust = epochs.mistrust
     no: Any = None
     applications = Applications(api, world, epochs or unfenced())
-    return api, applications, Leftovers(world, leases, applications, no, changed=changed), released
+    return api, applications, Cleanup(world, leases, applications, no, changed=changed), released
 
 
 async def test_the_lease_of_which_nothing_is_left_goes() -> None:
@@ -241,7 +241,7 @@ async def test_a_create_without_an_answer_keeps_the_lease_until_a_new_epoch_is_i
 
 async def test_a_name_is_freed_only_in_an_epoch_in_which_no_create_of_it_can_land() -> None:
     """It was sent twice, and the second one was answered: the first may still be on its way."""
-    epochs, world = InForce(), World({})
+    epochs, world = InForce(), ClusterCache({})
     epochs.in_force = 7
     _, applications, leftovers, _ = made(epochs=epochs, world=world)
     let_go: list[str] = []
@@ -267,7 +267,7 @@ async def test_where_its_namespace_is_deleted_a_lost_driver_leaves_a_tombstone_b
     None
 ):
     """Elsewhere they stay until somebody says that it is dead."""
-    world = World({})
+    world = ClusterCache({})
     api, applications, leftovers, released = made(world=world)
 
     async def let_go(one: Any) -> None:
@@ -292,7 +292,7 @@ async def test_where_its_namespace_is_deleted_a_lost_driver_leaves_a_tombstone_b
 
 async def test_whether_a_namespace_is_deleted_is_not_asked_at_each_look_at_a_lost_driver() -> None:
     """A job that is gone is looked at every five seconds, for as long as nobody says that its driver is dead."""
-    world = World({})
+    world = ClusterCache({})
     api, _, leftovers, _ = made(world=world)
     asked, create = [], api.create
 
@@ -313,7 +313,7 @@ async def test_what_cannot_be_buried_because_it_has_no_lease_says_why_its_namesp
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """It came late, or somebody brought it back: until the next rebuild no lease is known of it."""
-    world = World({})
+    world = ClusterCache({})
     api, _, leftovers, _ = made(world=world)
     leftovers._leases.lease_of = lambda *_: None  # type: ignore[method-assign]
     api.namespace_ends = True
@@ -331,7 +331,7 @@ async def test_what_cannot_be_buried_because_it_has_no_lease_says_why_its_namesp
 async def test_what_is_left_of_a_lost_driver_says_when_it_was_lost_and_goes_by_a_word_on_that_alone(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    world = World({})
+    world = ClusterCache({})
     api, applications, leftovers, _ = made(world=world)
     let_go: list[str] = []
 
@@ -361,7 +361,7 @@ async def test_a_node_has_a_while_to_say_what_became_of_a_driver_that_is_being_e
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Where it says so in time, which is as good as always, nothing is written."""
-    world = World({})
+    world = ClusterCache({})
     api, _, leftovers, _ = made(world=world)
     going = {"deletionTimestamp": "2026-11-19T10:30:00Z"}
     api.there[NAME] = application("SUBMITTED", NAME, lease=LEASE, **going)
@@ -376,7 +376,7 @@ async def test_a_node_has_a_while_to_say_what_became_of_a_driver_that_is_being_e
 
 async def test_a_driver_is_looked_for_before_it_is_buried() -> None:
     """Its watch may be behind; and a pod that lost our label is shown by none, and keeps its namespace by our finalizer."""
-    world = World({})
+    world = ClusterCache({})
     api, applications, leftovers, _ = made(world=world)
 
     async def let_go(one: Any) -> None:
@@ -523,7 +523,7 @@ async def test_a_job_that_waits_for_a_lost_driver_of_its_earlier_attempt_says_ho
 
 async def _blocked(since: datetime, left: Json) -> tuple[Api, list[StatusChange]]:
     """A job that backs off since then is looked at, and this is left of its attempt, which was taken back."""
-    world = World({"default": RuntimeProfile(spark_version="4.2.0")})
+    world = ClusterCache({"default": RuntimeProfile(spark_version="4.2.0")})
     attempt = Attempt(
         number=1,
         token=TOKEN,
@@ -547,7 +547,7 @@ async def _blocked(since: datetime, left: Json) -> tuple[Api, list[StatusChange]
     leases: Any = SimpleNamespace(unsettled={}, unexplained=nothing, held_by=lambda _: [LEASE])
     statuses: Any = SimpleNamespace(write=write)
     job = world.jobs["uid-a"]
-    assert await Leftovers(world, leases, applications, statuses).block(job)
+    assert await Cleanup(world, leases, applications, statuses).block(job)
     return api, written
 
 
@@ -557,7 +557,7 @@ def _record() -> dict[str, str]:
 
 async def test_a_driver_that_a_list_has_shown_is_no_news_to_whoever_reads_it_anew() -> None:
     """A list shows pods without their kind. Who took that for a change waited for a watch to show it, for ever."""
-    api, applications, _, _ = made(world=(world := World({})))
+    api, applications, _, _ = made(world=(world := ClusterCache({})))
     known = pod(RUNNING, name=NAME, lease=LEASE, annotations=_record())
     world.pods.seen(known)
     there = known | {"apiVersion": "v1", "kind": "Pod"}

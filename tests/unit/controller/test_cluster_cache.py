@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 
 from sluice.api import names
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.engines import RuntimeProfile, Stage
 from unit.controller.bodies import job_body, policy_body
 from unit.lifecycle.objects import LEASE, NAME, RUNNING, TERMINATED, application, pod
 
 
-def world() -> World:
-    return World({"default": RuntimeProfile(spark_version="4.2.0")})
+def world() -> ClusterCache:
+    return ClusterCache({"default": RuntimeProfile(spark_version="4.2.0")})
 
 
 def body(name: str, version: int, *, uid: str | None = None, namespace: str = "etl") -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.controller.execution.attempts import Attempts
 from sluice.controller.process.timers import Timers
 from sluice.engines import RuntimeProfile
@@ -21,7 +21,7 @@ async def test_a_deadline_that_is_over_asks_for_no_look_after_look_while_nobody_
     limit: int, *, is_looked_at: bool
 ) -> None:
     """A leader that finds Redis gone has no lease to end an attempt under, until it is back and all are looked at."""
-    world, timers = World({"default": RuntimeProfile(spark_version="4.2.0")}), Timers()
+    world, timers = ClusterCache({"default": RuntimeProfile(spark_version="4.2.0")}), Timers()
     body = job_body("a")
     body["spec"]["activeDeadlineSeconds"] = limit
     granted = "2026-01-01T00:00:00Z"

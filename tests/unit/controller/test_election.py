@@ -11,8 +11,8 @@ import pytest
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.operator_status import OperatorConditionType, read
-from sluice.controller.leadership.election import Leadership
-from sluice.controller.process.operator_conditions import Conditions
+from sluice.controller.leadership.election import Election
+from sluice.controller.process.operator_conditions import OperatorConditions
 from sluice.kube.client import ApiError, ConflictError, NotFoundError
 from sluice.leases import Epochs
 
@@ -51,10 +51,10 @@ class _Api:
         return str(self.lease["spec"]["holderIdentity"])
 
 
-def _leadership(api: _Api) -> tuple[Conditions, Leadership]:
+def _leadership(api: _Api) -> tuple[OperatorConditions, Election]:
     kube: Any = api
-    conditions = Conditions()
-    return conditions, Leadership(kube, conditions, "sluice-system", "sluice", turns=partial(next, count()))
+    conditions = OperatorConditions()
+    return conditions, Election(kube, conditions, "sluice-system", "sluice", turns=partial(next, count()))
 
 
 async def test_a_leader_gives_its_lease_up_also_if_the_answer_to_its_last_write_was_lost() -> None:

@@ -12,7 +12,7 @@ from sluice.api.conditions import ConditionStatus
 from sluice.api.operator_status import OperatorCondition
 from sluice.controller.leadership import epoch_policy as module
 from sluice.controller.leadership.epoch_policy import IS_MISSING, IS_OVER, EpochPolicy, NotFencedError
-from sluice.controller.process.operator_conditions import Conditions
+from sluice.controller.process.operator_conditions import OperatorConditions
 from sluice.kube.client import ApiError, ConflictError, NotFoundError
 from sluice.leases import Epochs
 
@@ -83,19 +83,23 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PATIENCE", 0.01)
 
 
-def policy(api: Api, conditions: Conditions | None = None, *, is_expected: bool = True) -> EpochPolicy:
+def policy(
+    api: Api, conditions: OperatorConditions | None = None, *, is_expected: bool = True
+) -> EpochPolicy:
     kube: Any = api
-    return EpochPolicy(kube, conditions or Conditions(), "sluice-system", "sluice", is_expected=is_expected)
+    return EpochPolicy(
+        kube, conditions or OperatorConditions(), "sluice-system", "sluice", is_expected=is_expected
+    )
 
 
-def told(conditions: Conditions) -> OperatorCondition:
+def told(conditions: OperatorConditions) -> OperatorCondition:
     [one] = conditions.all()
     return one
 
 
 @pytest.mark.parametrize("before", [None, "0", "6"])
 async def test_a_new_epoch_is_in_force_once_the_one_before_it_is_refused(before: str | None) -> None:
-    api, conditions = Api(before), Conditions()
+    api, conditions = Api(before), OperatorConditions()
     api.lags = 3
     epochs = policy(api, conditions)
     await epochs.enforce(7)
@@ -127,7 +131,7 @@ async def test_whoever_is_overtaken_while_it_writes_leaves_the_higher_epoch() ->
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("judged", names.JUDGED_BY_EPOCH)
 async def test_a_policy_that_does_not_refuse_is_told_and_the_same_epoch_is_tried_again(judged: str) -> None:
-    api, conditions = Api("3"), Conditions()
+    api, conditions = Api("3"), OperatorConditions()
     api.installed.remove(judged)
     epochs = policy(api, conditions)
     with pytest.raises(NotFencedError, match=f"{judged}.sluice.* does not refuse writes of epoch 6"):
@@ -184,7 +188,7 @@ async def test_before_its_first_rebuild_a_leader_writes_by_the_last_epoch() -> N
 
 
 async def test_where_no_policy_is_expected_nobody_is_asked_and_that_is_said() -> None:
-    api, conditions = Api(), Conditions()
+    api, conditions = Api(), OperatorConditions()
     epochs = policy(api, conditions, is_expected=False)
     await epochs.keep(3)
     assert (epochs.epoch, await epochs.last()) == (3, 0)

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from sluice.controller.cache.cluster_cache import World
-from sluice.controller.reporting.error_isolation import Guard
+from sluice.controller.cache.cluster_cache import ClusterCache
+from sluice.controller.reporting.error_isolation import ErrorIsolation
 from sluice.engines import RuntimeProfile
 from sluice.kube.client import ApiError, NotFoundError
 from sluice.lifecycle.job.job_view import JobView
@@ -29,17 +29,17 @@ class _Statuses:
         self.events.append((job.key, reason, message))
 
 
-def guarded(found: Any = None) -> tuple[World, _Statuses, Guard]:
+def guarded(found: Any = None) -> tuple[ClusterCache, _Statuses, ErrorIsolation]:
     """`found`: what a look for the job brings."""
 
     async def job(*_: str) -> Any:
         return found
 
-    world, statuses = World({"default": RuntimeProfile(spark_version="4.2.0")}), _Statuses()
+    world, statuses = ClusterCache({"default": RuntimeProfile(spark_version="4.2.0")}), _Statuses()
     world.job_seen(job_body("a"))
     relist: Any = SimpleNamespace(job=job)
     unchecked: Any = statuses
-    return world, statuses, Guard(world, relist, unchecked, unchecked)
+    return world, statuses, ErrorIsolation(world, relist, unchecked, unchecked)
 
 
 async def fails(error: BaseException) -> None:
@@ -152,7 +152,7 @@ async def test_whoever_asked_for_it_is_told_of_each_request_that_was_not_carried
     world, statuses, _ = guarded()
     told: list[ApiError] = []
     unchecked: Any = statuses
-    guard = Guard(world, unchecked, unchecked, unchecked, refused=told.append)
+    guard = ErrorIsolation(world, unchecked, unchecked, unchecked, refused=told.append)
     refusal = ApiError(422, "Invalid", "epoch 6 is over")
     await guard.on("uid-a", fails(refusal))
     await guard.on("uid-a", fails(KeyError("x")))

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from sluice.controller.process.event_loop_thread import BesideThread
+from sluice.controller.process.event_loop_thread import EventLoopThread
 
 
 @pytest.fixture
-def beside() -> Iterator[BesideThread]:
-    thread = BesideThread("beside")
+def beside() -> Iterator[EventLoopThread]:
+    thread = EventLoopThread("beside")
     yield thread
     thread.close()
 
 
-async def test_what_comes_of_it_comes_back_from_the_other_thread(beside: BesideThread) -> None:
+async def test_what_comes_of_it_comes_back_from_the_other_thread(beside: EventLoopThread) -> None:
     async def named() -> str:
         return threading.current_thread().name
 
@@ -29,7 +29,7 @@ async def test_what_comes_of_it_comes_back_from_the_other_thread(beside: BesideT
         await beside.run(fails())
 
 
-async def test_it_turns_while_the_asking_loop_is_busy(beside: BesideThread) -> None:
+async def test_it_turns_while_the_asking_loop_is_busy(beside: EventLoopThread) -> None:
     turns = 0
 
     async def turn() -> None:
@@ -48,7 +48,9 @@ async def test_it_turns_while_the_asking_loop_is_busy(beside: BesideThread) -> N
         await turning
 
 
-async def test_who_is_cancelled_has_ended_over_there_before_what_is_asked_next(beside: BesideThread) -> None:
+async def test_who_is_cancelled_has_ended_over_there_before_what_is_asked_next(
+    beside: EventLoopThread,
+) -> None:
     steps: list[str] = []
     waits_over_there = threading.Event()
 
@@ -74,7 +76,7 @@ async def test_who_is_cancelled_has_ended_over_there_before_what_is_asked_next(b
 async def test_nothing_waits_for_one_that_was_closed() -> None:
     async def nothing() -> None: ...
 
-    thread = BesideThread("beside")
+    thread = EventLoopThread("beside")
     await thread.run(nothing())
     thread.close()
     with pytest.raises(RuntimeError, match="closed"):

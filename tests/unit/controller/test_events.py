@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sluice.api.reasons import EventReason
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.controller.reporting import events
 from sluice.controller.reporting.events import EventWriter
 from sluice.engines import RuntimeProfile
@@ -50,7 +50,7 @@ class Counted:
 
 @pytest.fixture
 def job() -> JobView:
-    world = World({"default": RuntimeProfile(spark_version="4.2.0")})
+    world = ClusterCache({"default": RuntimeProfile(spark_version="4.2.0")})
     world.job_seen(job_body("a"))
     return world.jobs["uid-a"]
 

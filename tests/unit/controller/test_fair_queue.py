@@ -1,9 +1,9 @@
 """Namespaces take turns, each in the order in which its own came."""
 
-from sluice.controller.process.fair_queue import Turns
+from sluice.controller.process.fair_queue import FairQueue
 
 
-def taken(turns: Turns) -> list[str]:
+def taken(turns: FairQueue) -> list[str]:
     found = []
     while turns:
         found.append(turns.take())
@@ -11,7 +11,7 @@ def taken(turns: Turns) -> list[str]:
 
 
 def test_namespaces_take_turns_and_each_uid_has_one() -> None:
-    turns = Turns()
+    turns = FairQueue()
     for uid, namespace in (("a1", "a"), ("a2", "a"), ("b1", "b"), ("a3", "a"), ("a1", "a"), ("b2", "b")):
         turns.add(uid, namespace)
     assert taken(turns) == ["a1", "b1", "a2", "b2", "a3"]
@@ -20,7 +20,7 @@ def test_namespaces_take_turns_and_each_uid_has_one() -> None:
 
 def test_how_many_are_ahead_is_how_many_are_taken_before() -> None:
     turns, waiting = (
-        Turns(),
+        FairQueue(),
         [(f"{namespace}{number}", namespace) for namespace in "abc" for number in range(4)],
     )
     for uid, namespace in (*waiting[:7], *waiting[8:]):
@@ -31,7 +31,7 @@ def test_how_many_are_ahead_is_how_many_are_taken_before() -> None:
 
 
 def test_who_is_dropped_has_no_turn_and_who_has_none_may_be_dropped() -> None:
-    turns = Turns()
+    turns = FairQueue()
     turns.add("a1", "a")
     turns.add("b1", "b")
     turns.drop("a1", "a")
@@ -40,7 +40,7 @@ def test_who_is_dropped_has_no_turn_and_who_has_none_may_be_dropped() -> None:
 
 
 def test_one_that_goes_before_others_goes_before_those_of_its_namespace_alone() -> None:
-    turns = Turns()
+    turns = FairQueue()
     for uid, namespace in (("b1", "b"), ("a1", "a"), ("a2", "a")):
         turns.add(uid, namespace)
     turns.add("a3", "a", before_others=True)

@@ -4,10 +4,10 @@ import asyncio
 from types import SimpleNamespace
 from typing import Any
 
-from sluice.controller.cache.cluster_cache import World
-from sluice.controller.process.fair_queue import Turns
+from sluice.controller.cache.cluster_cache import ClusterCache
+from sluice.controller.process.fair_queue import FairQueue
 from sluice.controller.process.metrics import Metrics
-from sluice.controller.process.object_workers import Workers
+from sluice.controller.process.object_workers import ObjectWorkers
 from sluice.controller.process.timers import Timers
 from sluice.controller.scheduling.loop import Loop
 from unit.controller.bodies import unfenced
@@ -29,7 +29,7 @@ async def nothing() -> None:
 
 async def test_no_driver_is_ended_because_its_job_is_not_listed_again_yet() -> None:
     """The watch of applications was faster, and the rebuild failed meanwhile."""
-    world, leader = World({}), Leader()
+    world, leader = ClusterCache({}), Leader()
     acted: list[str] = []
 
     async def make_sure() -> None:
@@ -48,7 +48,7 @@ async def test_no_driver_is_ended_because_its_job_is_not_listed_again_yet() -> N
         return []
 
     no: Any = SimpleNamespace
-    workers = Workers(on)
+    workers = ObjectWorkers(on)
     loop = Loop(
         world=world,
         relist=no(everything=nothing, listed_at=1e12),
@@ -68,7 +68,7 @@ async def test_no_driver_is_ended_because_its_job_is_not_listed_again_yet() -> N
             consider=lambda _: False,
             holds=lambda _: None,
             seconds_left=lambda: None,
-            unread=Turns(),
+            unread=FairQueue(),
             forget_gone=lambda: None,
         ),
         by_hand=no(heed=nothing),
@@ -96,7 +96,7 @@ async def test_no_driver_is_ended_because_its_job_is_not_listed_again_yet() -> N
     assert acted == []
     leader.turns, world.returns_heeded = 0, world.returns
     world.mark_all()
-    workers = loop.workers = Workers(on)
+    workers = loop.workers = ObjectWorkers(on)
     workers.serve(loop.step, loop.worker_done)
     await loop.run()
     assert acted, "after the rebuild all goes on"

@@ -3,8 +3,8 @@
 from datetime import UTC, datetime
 
 from sluice.api.base import Json
-from sluice.controller.cache.cluster_cache import World
-from sluice.controller.cache.job_counts import OF_STREAMS, Tally
+from sluice.controller.cache.cluster_cache import ClusterCache
+from sluice.controller.cache.job_counts import OF_STREAMS, JobCounts
 from sluice.engines import RuntimeProfile
 from sluice.lifecycle.job.status import NEED_A_PERSON
 from unit.controller.bodies import job_body, policy_body
@@ -23,7 +23,7 @@ def _waiting(name: str, second: int) -> Json:
 
 
 def test_a_job_that_needs_a_person_counts_by_its_reason_until_that_is_over() -> None:
-    tally = Tally()
+    tally = JobCounts()
     assert tally.need_a_person == dict.fromkeys(NEED_A_PERSON, 0), "each is there before it happens"
     lost, failed = _job("a", "Ending", "DriverLost"), _job("a", "Failed", "DriverLost")
     tally.follow(None, lost)
@@ -34,7 +34,7 @@ def test_a_job_that_needs_a_person_counts_by_its_reason_until_that_is_over() -> 
 
 
 def test_the_longest_wait_is_that_of_the_oldest_that_still_waits() -> None:
-    tally = Tally()
+    tally = JobCounts()
     assert tally.oldest_queued_at is None
     for name, second in (("b", 20), ("a", 10), ("c", 30)):
         tally.follow(None, _waiting(name, second))
@@ -47,7 +47,7 @@ def test_the_longest_wait_is_that_of_the_oldest_that_still_waits() -> None:
 
 
 def test_who_gives_way_to_streams_for_a_moment_goes_on_waiting() -> None:
-    tally = Tally()
+    tally = JobCounts()
     gives_way = _job("a", "BackingOff", "PauseExceeded", queued_at=_at(10).isoformat())
     tally.follow(None, gives_way)
     assert tally.oldest_queued_at == _at(10)
@@ -56,7 +56,7 @@ def test_who_gives_way_to_streams_for_a_moment_goes_on_waiting() -> None:
 
 
 def test_nobody_has_to_ask_for_the_longest_wait_to_keep_it_small() -> None:
-    tally = Tally()
+    tally = JobCounts()
     for number in range(10_000):
         waiting = _waiting(f"a{number}", number % 60)
         tally.follow(None, waiting)
@@ -72,7 +72,7 @@ def _stream(name: str, phase: str, reason: str, **status: object) -> Json:
 
 
 def test_a_stream_counts_by_its_phase_and_reason_until_it_has_ended() -> None:
-    tally = Tally()
+    tally = JobCounts()
     assert tally.streams == dict.fromkeys(OF_STREAMS, 0), "each is there before it happens"
     runs, stops = _stream("a", "Running", "Streaming"), _stream("a", "Running", "PauseNotHeeded")
     tally.follow(None, runs)
@@ -86,7 +86,7 @@ def test_a_stream_counts_by_its_phase_and_reason_until_it_has_ended() -> None:
 
 
 def test_the_longest_pause_is_that_of_the_stream_that_has_paused_longest() -> None:
-    tally = Tally()
+    tally = JobCounts()
     long, short = (
         _stream(name, "Paused", "Yielded", since=_at(second).isoformat())
         for name, second in (("a", 10), ("b", 20))
@@ -101,7 +101,7 @@ def test_the_longest_pause_is_that_of_the_stream_that_has_paused_longest() -> No
 
 
 def test_failures_in_a_row_count_until_a_batch_has_ended() -> None:
-    tally = Tally()
+    tally = JobCounts()
     fails, starts = (
         _stream("a", "BackingOff", "Retrying", retries=5),
         _stream("a", "Starting", "Admitted", retries=5),
@@ -117,7 +117,7 @@ def test_failures_in_a_row_count_until_a_batch_has_ended() -> None:
 
 
 def test_a_status_that_somebody_made_up_counts_for_nothing() -> None:
-    tally = Tally()
+    tally = JobCounts()
     for number, queued_at in enumerate(("never", None, 5, ["x"], "2026-11-19T10:00:00")):
         tally.follow(None, _job(f"a{number}", "Waiting", reason=["x"], queued_at=queued_at))  # type: ignore[arg-type]
     assert tally.phases["Waiting"] == 5
@@ -126,7 +126,7 @@ def test_a_status_that_somebody_made_up_counts_for_nothing() -> None:
 
 
 def test_what_is_kept_of_a_job_is_enough_to_count_it() -> None:
-    world = World({"default": RuntimeProfile(spark_version="4.2.0")})
+    world = ClusterCache({"default": RuntimeProfile(spark_version="4.2.0")})
     world.job_seen(_waiting("a", 10))
     world.job_seen(_job("b", "Ending", "DriverLost"))
     assert (world.tally.oldest_queued_at, +world.tally.need_a_person) == (_at(10), {"DriverLost": 1})
@@ -147,7 +147,7 @@ def _policy(name: str, version: int, condition: str, reason: object) -> Json:
 
 
 def test_policies_count_by_the_condition_that_is_true_and_its_reason() -> None:
-    world = World({"default": RuntimeProfile(spark_version="4.2.0")})
+    world = ClusterCache({"default": RuntimeProfile(spark_version="4.2.0")})
     world.policy_seen(policy_body("new"))
     world.policy_seen(_policy("a", 1, "Stalled", "Drifted"))
     world.policy_seen(_policy("b", 1, "Stalled", "Drifted"))

@@ -11,9 +11,9 @@ from sluice.admission import Holder
 from sluice.api.base import Json
 from sluice.api.job_status import Attempt, AttemptException, ConflictingCommit, Outcome
 from sluice.conflicts import Level, Verdict, oss
-from sluice.controller.cache.cluster_cache import World
-from sluice.controller.execution.job_figures import MOST_TABLES, Figures
-from sluice.controller.process.metrics import Metrics, Standing
+from sluice.controller.cache.cluster_cache import ClusterCache
+from sluice.controller.execution.job_figures import MOST_TABLES, JobFigures
+from sluice.controller.process.metrics import GaugeValues, Metrics
 from sluice.engines import RuntimeProfile
 from sluice.leases import Lease
 from sluice.lifecycle.job.job_view import JobView
@@ -39,13 +39,13 @@ class Leases:
 class Told:
     def __init__(self) -> None:
         self.metrics = Metrics()
-        self.world = World({"default": RuntimeProfile(spark_version="4.2.0")})
+        self.world = ClusterCache({"default": RuntimeProfile(spark_version="4.2.0")})
         self.leases = Leases()
         self.now = 1000.0
         leases: Any = self.leases
-        self.figures = Figures(self.metrics, self.world, leases, lambda: self.now)
+        self.figures = JobFigures(self.metrics, self.world, leases, lambda: self.now)
         self.leads = True
-        self.metrics.tell_of(lambda: Standing(self.leads, 1, {}, ()))
+        self.metrics.tell_of(lambda: GaugeValues(self.leads, 1, {}, ()))
 
     def job(self, name: str, status: Json | None = None, **spec: Any) -> JobView:
         sql = f"DELETE FROM delta.`/lake/{name}`"

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from sluice.api.base import Json
 from sluice.api.job_status import Outcome
 from sluice.api.names import ANNOTATION_RETRY
-from sluice.controller.cache.cluster_cache import World
-from sluice.controller.cache.jobs_by_checkpoint import Checkpoints
-from sluice.controller.execution.manual_retries import ByHand
-from sluice.lifecycle.job.visible_blockers import Neighbours
+from sluice.controller.cache.cluster_cache import ClusterCache
+from sluice.controller.cache.jobs_by_checkpoint import JobsByCheckpoint
+from sluice.controller.execution.manual_retries import ManualRetries
+from sluice.lifecycle.job.visible_blockers import VisibleBlockers
 from sluice.lifecycle.streams.dormant_streams import may_rest
 from unit.controller.bodies import job_body
 from unit.lifecycle.streaming import attempt, spec
@@ -27,13 +27,13 @@ def using(name: str, *checkpoints: Any, phase: str | None = None) -> Json:
     return body | ({"status": {"phase": phase}} if phase else {})
 
 
-def owners(known: Checkpoints, name: str, *holding: str) -> dict[str, str]:
+def owners(known: JobsByCheckpoint, name: str, *holding: str) -> dict[str, str]:
     return dict(known.owners(f"uid-{name}", lambda uid: uid in holding))
 
 
 @pytest.mark.parametrize("spelled", ["s3a://lake/c", "s3://lake//c/", "S3N://lake/./c"])
 def test_a_checkpoint_is_known_by_each_of_its_spellings(spelled: str) -> None:
-    known = Checkpoints()
+    known = JobsByCheckpoint()
     known.follow(None, using("a", "s3://lake/c"))
     known.follow(None, using("b", spelled))
     assert owners(known, "b") == {"s3://lake/c": "uid-a"}
@@ -41,7 +41,7 @@ def test_a_checkpoint_is_known_by_each_of_its_spellings(spelled: str) -> None:
 
 
 def test_who_has_ended_or_is_gone_uses_none_and_those_that_do_are_looked_at() -> None:
-    known = Checkpoints()
+    known = JobsByCheckpoint()
     first, second = using("a", "/c", "/d"), using("b", "/d")
     known.follow(None, first)
     known.follow(None, second)
@@ -54,7 +54,7 @@ def test_who_has_ended_or_is_gone_uses_none_and_those_that_do_are_looked_at() ->
 
 
 def test_who_is_at_work_has_it_then_who_has_been_then_who_came_first() -> None:
-    known = Checkpoints()
+    known = JobsByCheckpoint()
     first, then, last = using("c", "/c"), using("a", "/c"), using("b", "/c")
     then["metadata"]["creationTimestamp"] = last["metadata"]["creationTimestamp"] = "2026-11-19T11:00:00Z"
     for body in (last, first, then):
@@ -77,7 +77,7 @@ def test_who_is_at_work_has_it_then_who_has_been_then_who_came_first() -> None:
 def test_thousands_that_name_one_checkpoint_are_refused_one_after_another_and_disturb_nobody(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    known, bodies = Checkpoints(), [using(f"{number:04}", "/c") for number in range(2_000)]
+    known, bodies = JobsByCheckpoint(), [using(f"{number:04}", "/c") for number in range(2_000)]
     began = time.monotonic()
     for body in bodies:
         known.follow(None, body)
@@ -106,13 +106,13 @@ def over(name: str, word: str | None = None) -> Json:
 async def test_no_word_on_a_job_that_has_ended_takes_the_checkpoint_of_one_that_lives(
     phase: str | None,
 ) -> None:
-    world, did = World({}), list[str]()
+    world, did = ClusterCache({}), list[str]()
 
     async def noted(_: Any, *told: Any, **__: Any) -> None:
         did.append(" ".join(map(str, told)))
 
     no: Any = SimpleNamespace(write=noted, retry_heeded=noted, tell=noted, retried=lambda _: None)
-    by_hand = ByHand(world, no, no, no, Neighbours())
+    by_hand = ManualRetries(world, no, no, no, VisibleBlockers())
     world.job_seen(over("a"))
     world.job_seen(using("b", "/c", phase=phase))
     world.job_seen(over("a", "1"))
@@ -127,7 +127,7 @@ async def test_no_word_on_a_job_that_has_ended_takes_the_checkpoint_of_one_that_
 
 @pytest.mark.parametrize("phase", [{}, [], 1, "Ending", "no phase"])
 def test_a_phase_that_is_none_hurts_nobody_but_its_job(phase: Any) -> None:
-    world = World({})
+    world = ClusterCache({})
     body = using("a", "/c") | {"status": {"phase": phase, "attempts": [{"outcome": phase}]}}
     world.job_seen(body)
     assert may_rest(body)
@@ -136,7 +136,7 @@ def test_a_phase_that_is_none_hurts_nobody_but_its_job(phase: Any) -> None:
 
 @given(st.text(), st.one_of(st.none(), st.integers(), st.text(), st.dictionaries(st.text(), st.text())))
 def test_whatever_stands_there_is_read(one: str, other: Any) -> None:
-    known = Checkpoints()
+    known = JobsByCheckpoint()
     known.follow(None, using("a", one, other))
     known.follow(None, job_body("b") | {"spec": {"stream": other, "footprint": other}})
     known.follow(using("a", one, other), None)

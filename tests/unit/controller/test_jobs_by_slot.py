@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sluice.api.base import Json
-from sluice.controller.cache.jobs_by_slot import Slots
+from sluice.controller.cache.jobs_by_slot import JobsBySlot
 from unit.controller.bodies import job_body
 from unit.controller.test_admission import Leases, admitting, turn
 from unit.controller.test_slot_histories import AnswersLater, follow
@@ -18,7 +18,7 @@ def kept(name: str, phase: str, slot: object) -> Json:
 
 
 def test_a_job_keeps_its_slot_until_it_has_succeeded_or_is_gone() -> None:
-    slots, before = Slots(), None
+    slots, before = JobsBySlot(), None
     for phase, has in (
         ("Starting", True),
         ("Running", True),
@@ -38,7 +38,7 @@ def test_a_job_keeps_its_slot_until_it_has_succeeded_or_is_gone() -> None:
 
 
 def test_a_status_that_somebody_wrote_anything_into_takes_no_slot() -> None:
-    slots = Slots()
+    slots = JobsBySlot()
     for odd in ("sluice/slot/x", "", None, 7, {"a": 1}, "sluice/run/etl/day"):
         slots.follow(None, kept("a", "Running", odd))
     statuses: tuple[Any, ...] = (None, [], "text", {"run": []}, {"run": "sluice/slot/1"})
@@ -48,7 +48,7 @@ def test_a_status_that_somebody_wrote_anything_into_takes_no_slot() -> None:
 
 
 def test_a_slot_that_two_statuses_name_stays_taken_until_both_are_gone() -> None:
-    slots = Slots()
+    slots = JobsBySlot()
     one, other = (kept(name, "Running", "sluice/slot/1") for name in ("a", "b"))
     slots.follow(None, one)
     slots.follow(None, other)
@@ -69,7 +69,7 @@ PHASES = ("Running", "BackingOff", "Failed", "Pending", "Succeeded", "Skipped")
 )
 @settings(max_examples=200)
 def test_what_is_followed_is_what_a_list_would_tell(history: list[tuple[str, str, int]]) -> None:
-    followed, there = Slots(), dict[str, Json]()
+    followed, there = JobsBySlot(), dict[str, Json]()
     for name, phase, slot in history:
         before = there.pop(name, None)
         now = None if phase == "gone" else kept(name, phase, f"sluice/slot/{slot}")
@@ -77,7 +77,7 @@ def test_what_is_followed_is_what_a_list_would_tell(history: list[tuple[str, str
             there[name] = now
         if before is not None or now is not None:
             followed.follow(before, now)
-    listed = Slots()
+    listed = JobsBySlot()
     for body in there.values():
         listed.follow(None, body)
     assert followed.kept == listed.kept

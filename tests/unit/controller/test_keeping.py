@@ -15,10 +15,10 @@ from sluice.controller.leadership.election import (
     DURATION,
     GIVE_UP_AFTER,
     HANGS_AFTER,
-    Leadership,
+    Election,
     LostLeadershipError,
 )
-from sluice.controller.process.operator_conditions import Conditions
+from sluice.controller.process.operator_conditions import OperatorConditions
 from sluice.controller.process.uptime import uptime
 from sluice.kube.client import ApiError, ConflictError
 
@@ -41,8 +41,8 @@ class Played:
             "spec": {},
         }
         kube: Any = self
-        self.leadership = Leadership(
-            kube, Conditions(), "sluice", "sluice", turns=self._turns, now=lambda: self.now
+        self.leadership = Election(
+            kube, OperatorConditions(), "sluice", "sluice", turns=self._turns, now=lambda: self.now
         )
 
     def _turns(self) -> int:
@@ -60,11 +60,13 @@ class Played:
         keeping = asyncio.create_task(self.leadership.keep())
         await asyncio.wait([keeping])
 
-    async def acquire(self) -> Leadership:
+    async def acquire(self) -> Election:
         """Another process that waits for the lead, and the one that it is once it has it."""
         self.ends_at = float("inf")
         kube: Any = self
-        waiting = Leadership(kube, Conditions(), "sluice", "sluice", turns=self._turns, now=lambda: self.now)
+        waiting = Election(
+            kube, OperatorConditions(), "sluice", "sluice", turns=self._turns, now=lambda: self.now
+        )
         await waiting.acquire()
         return waiting
 

@@ -4,9 +4,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from sluice.api import names
-from sluice.controller.cache.cluster_cache import World
-from sluice.controller.execution.lease_revocation import Revoking
-from sluice.installations.revocation import Request
+from sluice.controller.cache.cluster_cache import ClusterCache
+from sluice.controller.execution.lease_revocation import LeaseRevocation
+from sluice.installations.revocation import RevocationRequest
 from sluice.kube.client import ApiError
 from sluice.tables import TableKey
 from unit.lifecycle.objects import LEASE, RUNNING, pod
@@ -18,7 +18,7 @@ def nobody_told() -> Any:
 
 async def test_what_a_driver_may_have_changed_before_it_was_lost_is_told_before_its_lease_goes() -> None:
     order: list[Any] = []
-    request = Request("1", LEASE.holder)
+    request = RevocationRequest("1", LEASE.holder)
 
     async def revoke(lease: Any) -> None:
         order.append(lease)
@@ -33,8 +33,8 @@ async def test_what_a_driver_may_have_changed_before_it_was_lost_is_told_before_
     leases: Any = SimpleNamespace(is_sure=True, held=[LEASE], unexplained={LEASE}, revoke=revoke)
     quiet: Any = SimpleNamespace(note_death=nothing, tell_of_lease=nothing, tell=nothing)
     tables: Any = SimpleNamespace(changed=order.append)
-    await Revoking(
-        world=World({}),
+    await LeaseRevocation(
+        world=ClusterCache({}),
         applications=quiet,
         leases=leases,
         leadership=leadership,
@@ -49,7 +49,7 @@ async def test_where_the_word_cannot_be_noted_on_what_is_left_that_is_the_answer
 ):
     """The operator's right to it may be gone with the roles of a namespace that is being deleted. What is left would hold the lease
     again."""
-    world = World({})
+    world = ClusterCache({})
     left = pod(RUNNING, finalizers=None, deletionTimestamp="2026-11-19T10:30:00Z")
     left["status"] |= {"phase": "Failed"}
     world.pods.seen(left)
@@ -66,7 +66,7 @@ async def test_where_the_word_cannot_be_noted_on_what_is_left_that_is_the_answer
     async def annotate(annotations: dict[str, str]) -> None:
         answers.append(annotations[names.ANNOTATION_REVOKED])
 
-    request = Request("1", LEASE.holder)
+    request = RevocationRequest("1", LEASE.holder)
     leadership: Any = SimpleNamespace(
         annotation=lambda name: request.to_json() if name == names.ANNOTATION_REVOKE else None,
         annotate=annotate,
@@ -75,7 +75,7 @@ async def test_where_the_word_cannot_be_noted_on_what_is_left_that_is_the_answer
     leases: Any = SimpleNamespace(is_sure=True, held=[LEASE], unexplained={LEASE}, revoke=revoke)
     applications: Any = SimpleNamespace(note_death=note_death)
     events: Any = None
-    revoking = Revoking(
+    revoking = LeaseRevocation(
         world=world,
         applications=applications,
         leases=leases,

@@ -11,7 +11,7 @@ from sluice.api.maintenance_status import MaintenanceStates
 from sluice.api.reasons import EventReason
 from sluice.controller.policy_work.maintenance_runs import WITHOUT_A_LOOK
 from sluice.kube.client import ApiError
-from sluice.tables.table_observation import History, LastVacuum, Removals, TableState
+from sluice.tables.table_observation import LastVacuum, LogHistory, Removals, TableState
 from unit.controller.bodies import job_body, policy_body
 from unit.controller.maintained import MANY, NIGHTLY, Leader, api_with
 
@@ -269,7 +269,7 @@ async def test_a_clean_up_waits_for_a_writer_of_more_tables_than_its_status_has_
 async def test_what_a_clean_up_could_not_delete_yet_is_left_out() -> None:
     leader = Leader(api_with(CLEANED))
     removals, last = Removals((THREE - DAY,)), LastVacuum(THREE - 2 * DAY, 7 * DAY)
-    await leader.turn(THREE, history=History(removals=removals, last_vacuum=last))
+    await leader.turn(THREE, history=LogHistory(removals=removals, last_vacuum=last))
     assert leader.api.jobs == []
     state = leader.kept.vacuum
     assert state is not None

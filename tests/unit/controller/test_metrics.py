@@ -11,24 +11,24 @@ from sluice.api.job_status import PauseReason
 from sluice.api.operator_status import OperatorConditionType
 from sluice.conflicts import Level
 from sluice.conflicts.oracle import SAME_RUN
-from sluice.controller.process.metrics import DecisionOutcome, Metrics, Standing, Winner, WorkDone
-from sluice.controller.process.operator_conditions import Conditions
-from sluice.lifecycle.evidence.lease_states import State
+from sluice.controller.process.metrics import DecisionOutcome, GaugeValues, Metrics, Winner, WorkDone
+from sluice.controller.process.operator_conditions import OperatorConditions
+from sluice.lifecycle.evidence.lease_states import LeaseState
 from sluice.lifecycle.job.status import NEED_A_PERSON
-from sluice.lifecycle.spec.lease_kinds import Kind
+from sluice.lifecycle.spec.lease_kinds import LeaseKind
 from sluice.processes.child import DeathCause
 
 OPERATIONS = Path(__file__).parents[3] / "docs" / "operations.md"
 
 
 def _metrics() -> Metrics:
-    conditions = Conditions(lambda: datetime(2026, 11, 19, tzinfo=UTC))
+    conditions = OperatorConditions(lambda: datetime(2026, 11, 19, tzinfo=UTC))
     conditions.holds(OperatorConditionType.API_SERVER_REACHABLE)
     conditions.fails(OperatorConditionType.LEASE_TABLE_USABLE, "RedisFails", "no answer")
     conditions.unknown(OperatorConditionType.FORMER_LEADERS_FENCED, "NotFenced", "nobody asked")
     metrics = Metrics()
     metrics.tell_of(
-        lambda: Standing(
+        lambda: GaugeValues(
             leads=True,
             epoch=7,
             jobs={"Running": 2},
@@ -41,7 +41,7 @@ def _metrics() -> Metrics:
             policies={("Stalled", "Drifted"): 12},
         )
     )
-    metrics.tell_of_leases(lambda: {(Kind.PARTITION, State.RUNNING): 3})
+    metrics.tell_of_leases(lambda: {(LeaseKind.PARTITION, LeaseState.RUNNING): 3})
     metrics.count_deaths(tables=lambda: {DeathCause.MEMORY: 2})
     metrics.turned(0.2)
     metrics.lagged(0.1)
@@ -82,7 +82,7 @@ def test_each_metric_is_documented_with_its_labels_and_nothing_else_is() -> None
     ("metric", "values"),
     [
         ("sluice_jobs_needing_a_person", NEED_A_PERSON),
-        ("sluice_leases", {*Kind, *State} - {State.UNKNOWN}),
+        ("sluice_leases", {*LeaseKind, *LeaseState} - {LeaseState.UNKNOWN}),
         ("sluice_conflicts_total", set(Winner)),
         ("sluice_saved_core_seconds_at_most_total", {str(level) for level in Level} - {"never"}),
         ("sluice_decisions_total", set(DecisionOutcome)),
@@ -130,7 +130,7 @@ def test_how_things_stand_is_asked_at_each_scrape() -> None:
 def test_whoever_leads_anew_is_asked_for_the_leases_that_it_knows() -> None:
     metrics = _metrics()
     assert _value(metrics, "sluice_leases", kind="partition", state="running") == 3
-    metrics.tell_of_leases(lambda: {(Kind.PARTITION, State.RUNNING): 1})
+    metrics.tell_of_leases(lambda: {(LeaseKind.PARTITION, LeaseState.RUNNING): 1})
     assert _value(metrics, "sluice_leases", kind="partition", state="running") == 1
 
 

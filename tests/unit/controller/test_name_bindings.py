@@ -13,21 +13,21 @@ from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.reasons import PolicyReason
 from sluice.controller.cache import reported_name_intake
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.controller.cache.reported_name_intake import MOST_WAITING
 from sluice.controller.policy_work.policy_status import PolicyStatuses
-from sluice.controller.policy_work.table_observations import PolicyLooks
-from sluice.controller.readers.name_bindings import HEARD_LATE, SIZE_A_PAUSE, NamesFromReports
+from sluice.controller.policy_work.table_observations import TableObservations
+from sluice.controller.readers.name_bindings import HEARD_LATE, SIZE_A_PAUSE, NameBindings
 from sluice.controller.scheduling.loop import Loop
 from sluice.engines import RuntimeProfile
 from sluice.footprint import JobFootprint, unknown_footprints
 from sluice.installations.reported_names import ReportedNamesMap
 from sluice.kube.client import ApiError
-from sluice.lifecycle.job.visible_blockers import Neighbours
+from sluice.lifecycle.job.visible_blockers import VisibleBlockers
 from sluice.policies.conditions import LeftOut, state_of
 from sluice.tables import LogStore, TableKey, key_of_name, key_of_path, known, unread
 from sluice.tables.owners import NOBODY
-from sluice.tables.table_holders import HeldTables
+from sluice.tables.table_holders import TableHolders
 from unit.controller.bodies import job_body, policy_body
 from unit.installations.config_map_server import Server
 from unit.policies.looks import look
@@ -40,11 +40,9 @@ EVER = timedelta(days=100_000)
 class Leader:
     def __init__(self, server: Server, epoch: int = 1, heard_late: timedelta = EVER) -> None:
         kube: Any = server
-        self.world = World({"default": RuntimeProfile(spark_version="4.2.0", delta_version="4.4.0")})
+        self.world = ClusterCache({"default": RuntimeProfile(spark_version="4.2.0", delta_version="4.4.0")})
         written = ReportedNamesMap(kube, "ops", "sluice")
-        self.names = NamesFromReports(
-            written, self.world, NOBODY, pause=0.0, again=0.0, heard_late=heard_late
-        )
+        self.names = NameBindings(written, self.world, NOBODY, pause=0.0, again=0.0, heard_late=heard_late)
         self.epoch = epoch
         self.held: set[TableKey] = set()
 
@@ -173,7 +171,7 @@ def test_the_tables_of_all_holders_are_gathered_anew_only_where_a_holder_is_anot
     queue = Queue()
     holders = SimpleNamespace(to_read=set(), frozen=[])
     leases, admitting = SimpleNamespace(is_sure=True), SimpleNamespace(holders=holders, queue=queue)
-    loop: Any = SimpleNamespace(leases=leases, admitting=admitting, _holders=[], _held=HeldTables(()))
+    loop: Any = SimpleNamespace(leases=leases, admitting=admitting, _holders=[], _held=TableHolders(()))
 
     def held() -> Any:
         return Loop._who_holds(loop)
@@ -305,8 +303,8 @@ async def test_what_bears_an_epoch_to_come_is_left_alone_until_it_is_deleted() -
 
 async def test_the_more_names_there_are_the_seldomer_all_of_them_are_written_down() -> None:
     server: Any = Server()
-    world = World({})
-    written = NamesFromReports(
+    world = ClusterCache({})
+    written = NameBindings(
         ReportedNamesMap(server, "ops", "sluice"), world, NOBODY, pause=0.1, heard_late=EVER
     )
     await written.begin(1)
@@ -385,7 +383,7 @@ async def test_what_no_manifest_could_say_binds_nothing(told: Any) -> None:
 def test_what_many_runs_report_alike_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[Json] = []
     monkeypatch.setattr(reported_name_intake, "TableRef", lambda **given: read.append(given))
-    heard = reported_name_intake.HeardNames()
+    heard = reported_name_intake.ReportedNameIntake()
     told = [{"name": "lake.sales.read_once", "table": f"s3://lake/read-once-{number}"} for number in range(3)]
     for minute in range(50):
         heard.seen(ran(f"job-{minute}", told, minute=minute))
@@ -471,8 +469,8 @@ async def test_a_place_is_told_of_to_a_policy_that_binds_the_name_elsewhere_and_
     leader.world.heed_policies()
     kube: Any = None
     leadership: Any = None
-    looks = PolicyLooks(leader.world, lambda _: look(), every=3600)
-    statuses = PolicyStatuses(kube, leader.world, leadership, looks=looks, neighbours=Neighbours())
+    looks = TableObservations(leader.world, lambda _: look(), every=3600)
+    statuses = PolicyStatuses(kube, leader.world, leadership, looks=looks, neighbours=VisibleBlockers())
     (body,) = leader.world.policies.values()
     before = statuses._heeded()
     assert statuses._seen(body).elsewhere is None

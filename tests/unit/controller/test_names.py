@@ -6,7 +6,7 @@ import pytest
 
 from sluice.api.job_status import Attempt, Phase
 from sluice.conflicts import Level, conflict_between
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.engines import RuntimeProfile
 from sluice.footprint import JobFootprint
 from sluice.leases import Lease
@@ -21,8 +21,8 @@ UNREAD = replace(unread("the store is down"), log_store=LogStore.SAFE)
 DAY, NEXT = "DATE '2026-11-19'", "DATE '2026-11-20'"
 
 
-def world(*policies: tuple[str | None, str | None], facts: TableFacts = SAFE) -> World:
-    seen = World({"default": RuntimeProfile(spark_version="4.2.0", delta_version="4.4.0")})
+def world(*policies: tuple[str | None, str | None], facts: TableFacts = SAFE) -> ClusterCache:
+    seen = ClusterCache({"default": RuntimeProfile(spark_version="4.2.0", delta_version="4.4.0")})
     for number, (name, path) in enumerate(policies):
         bind(seen, str(number), name, path)
     for key in (ORDERS, RETURNS):
@@ -30,18 +30,18 @@ def world(*policies: tuple[str | None, str | None], facts: TableFacts = SAFE) ->
     return seen
 
 
-def bind(seen: World, policy: str, name: str | None, path: str | None, version: int = 1) -> None:
+def bind(seen: ClusterCache, policy: str, name: str | None, path: str | None, version: int = 1) -> None:
     table = {key: value for key, value in (("name", name), ("path", path)) if value is not None}
     seen.policy_seen(policy_body(policy, version=version, generation=version, table=table))
     seen.heed_policies()
 
 
-def footprint(seen: World, sql: str) -> JobFootprint:
+def footprint(seen: ClusterCache, sql: str) -> JobFootprint:
     seen.job_seen(job_body(sql, sql=sql))
     return seen.jobs[f"uid-{sql}"].footprint
 
 
-def level(seen: World, first: str, second: str) -> Level:
+def level(seen: ClusterCache, first: str, second: str) -> Level:
     found = conflict_between(footprint(seen, first), footprint(seen, second))
     return found.verdict.level if found is not None else Level.NEVER
 
@@ -116,7 +116,7 @@ def test_only_what_a_binding_is_about_is_understood_anew() -> None:
 # ------------------------------------------------------------------------------------------ while leases are held
 
 
-def hold(seen: World, sql: str) -> Lease:
+def hold(seen: ClusterCache, sql: str) -> Lease:
     """The job's leases are granted on what is known now."""
     seen.job_seen(job_body("holder", sql=sql))
     view = seen.jobs["uid-holder"]
@@ -130,7 +130,7 @@ def hold(seen: World, sql: str) -> Lease:
     return lease_for(view, 1, view.spec_hash)
 
 
-def met(seen: World, lease: Lease, sql: str) -> bool:
+def met(seen: ClusterCache, lease: Lease, sql: str) -> bool:
     holder = holder_of(lease, seen.jobs.get(lease.uid))
     return conflict_between(footprint(seen, sql), holder.footprint) is not None
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable
 from functools import partial
 
-from sluice.controller.process.object_workers import Workers
+from sluice.controller.process.object_workers import ObjectWorkers
 
 
 class Doing:
@@ -17,7 +17,7 @@ class Doing:
         self.goes_on = asyncio.Event()
         self.goes_on.set()
         self.idle: list[str] = []
-        self.workers = Workers(self.guard, most=most)
+        self.workers = ObjectWorkers(self.guard, most=most)
         self.workers.serve(partial(self.do, "step"), self.idle.append)
 
     async def guard(self, _: str, doing: Awaitable[None]) -> None:

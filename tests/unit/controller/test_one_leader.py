@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from sluice.api.base import Json
-from sluice.controller.leadership.election import LONGEST_DURATION, Leadership
-from sluice.controller.process.operator_conditions import Conditions
+from sluice.controller.leadership.election import LONGEST_DURATION, Election
+from sluice.controller.process.operator_conditions import OperatorConditions
 from sluice.kube.client import REQUEST_TIMEOUT, ApiError, ConflictError
 
 PACES = (0.05, 0.05, 0.05, 1.0, 2.5, 5.0, 12.0)
@@ -90,9 +90,9 @@ class _Process:
         kube: Any = self.way
         self._chance = chance
         self._ends_at = asyncio.get_running_loop().time() + chance.random() * 200
-        self.leadership = Leadership(
+        self.leadership = Election(
             kube,
-            Conditions(),
+            OperatorConditions(),
             "sluice",
             "sluice",
             turns=self._turns,

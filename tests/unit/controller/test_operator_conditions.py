@@ -9,7 +9,7 @@ import pytest
 
 from sluice.api.conditions import ConditionStatus
 from sluice.api.operator_status import OperatorCondition, OperatorConditionType, read
-from sluice.controller.process.operator_conditions import WELL, Conditions
+from sluice.controller.process.operator_conditions import WELL, OperatorConditions
 
 TABLE, API = OperatorConditionType.LEASE_TABLE_USABLE, OperatorConditionType.API_SERVER_REACHABLE
 
@@ -23,7 +23,7 @@ class _Clock:
         return self.now
 
 
-def _told(conditions: Conditions) -> list[tuple[str, str]]:
+def _told(conditions: OperatorConditions) -> list[tuple[str, str]]:
     told = []
     while (condition := conditions.next_untold()) is not None:
         told.append((condition.type.value, condition.status.value))
@@ -31,7 +31,7 @@ def _told(conditions: Conditions) -> list[tuple[str, str]]:
     return told
 
 
-def _one(conditions: Conditions) -> OperatorCondition:
+def _one(conditions: OperatorConditions) -> OperatorCondition:
     [condition] = conditions.all()
     return condition
 
@@ -41,7 +41,7 @@ def test_each_type_has_words_for_when_all_is_well() -> None:
 
 
 def test_its_time_is_that_of_its_last_change_of_status() -> None:
-    conditions = Conditions(_Clock())
+    conditions = OperatorConditions(_Clock())
     conditions.fails(TABLE, "RedisFails", "no answer")
     first = _one(conditions)
     conditions.fails(TABLE, "RedisFails", "refused")
@@ -59,7 +59,7 @@ def test_what_two_threads_say_at_once_is_one_transition() -> None:
         time.sleep(0.2)
         return datetime(2026, 11, 19, tzinfo=UTC)
 
-    conditions = Conditions(slowly)
+    conditions = OperatorConditions(slowly)
     threads = [threading.Thread(target=conditions.fails, args=(API, "NoAnswer", "none")) for _ in range(2)]
     for thread in threads:
         thread.start()
@@ -70,7 +70,7 @@ def test_what_two_threads_say_at_once_is_one_transition() -> None:
 
 
 def test_only_changes_of_status_are_told_and_not_that_all_is_well_at_first() -> None:
-    conditions = Conditions(_Clock())
+    conditions = OperatorConditions(_Clock())
     conditions.holds(TABLE)
     conditions.holds(TABLE)
     assert _told(conditions) == []
@@ -84,7 +84,7 @@ def test_a_change_of_status_is_a_line_of_the_log_and_its_repetition_is_none(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO)
-    conditions = Conditions(_Clock())
+    conditions = OperatorConditions(_Clock())
     for _ in range(3):
         conditions.fails(TABLE, "RedisFails", "no answer")
     conditions.holds(TABLE)
@@ -95,9 +95,9 @@ def test_a_change_of_status_is_a_line_of_the_log_and_its_repetition_is_none(
 
 
 def test_what_stays_as_the_leader_before_told_it_is_no_change() -> None:
-    before = Conditions(_Clock())
+    before = OperatorConditions(_Clock())
     before.fails(TABLE, "RedisFails", "no answer")
-    after = Conditions(_Clock())
+    after = OperatorConditions(_Clock())
     after.take_over(before.as_text())
     after.fails(TABLE, "RedisFails", "no answer at all")
     assert _told(after) == []
@@ -105,7 +105,7 @@ def test_what_stays_as_the_leader_before_told_it_is_no_change() -> None:
 
 
 def test_who_does_not_lead_tells_only_of_its_own_api_server() -> None:
-    conditions = Conditions(_Clock())
+    conditions = OperatorConditions(_Clock())
     conditions.fails(TABLE, "RedisFails", "no answer")
     conditions.holds(API)
     conditions.leads_no_more()
@@ -113,7 +113,7 @@ def test_who_does_not_lead_tells_only_of_its_own_api_server() -> None:
 
 
 def test_what_is_written_can_be_read_whatever_anybody_has_put_into_a_name() -> None:
-    conditions = Conditions(_Clock())
+    conditions = OperatorConditions(_Clock())
     conditions.fails(TABLE, "R" * 200, "half a character \ud800, a \0, and much" + "x" * 5000)
     said = conditions.as_text()
     said.encode("utf-8")
@@ -127,7 +127,7 @@ def test_an_annotation_that_somebody_wrote_tells_nothing() -> None:
 
 
 def test_a_status_that_is_none_of_three_is_left_out() -> None:
-    conditions = Conditions(_Clock())
+    conditions = OperatorConditions(_Clock())
     conditions.holds(TABLE)
     assert read(conditions.as_text().replace('"True"', '"Maybe"')) == ()
     assert _one(conditions).status is ConditionStatus.TRUE

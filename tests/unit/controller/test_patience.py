@@ -8,7 +8,7 @@ import pytest
 from sluice.admission import Blocking, Holder
 from sluice.api.base import Json
 from sluice.api.job_status import Phase
-from sluice.controller.scheduling.admission import Admitting
+from sluice.controller.scheduling.admission import JobAdmission
 from sluice.footprint.model import JobFootprint, unknown_footprints
 from sluice.lifecycle.job import visible_blockers
 from sluice.lifecycle.job.job_view import JobView
@@ -37,7 +37,7 @@ class Counting:
     def forget_gone(self) -> None: ...
 
 
-def contended(jobs: int, queued_ago: timedelta, **admission: Any) -> tuple[Admitting, Counting]:
+def contended(jobs: int, queued_ago: timedelta, **admission: Any) -> tuple[JobAdmission, Counting]:
     """An operator that sees so many jobs, all of which somebody who holds their table is in the way of."""
     _, asked = admitting({})
     counting: Any = Counting(asked.statuses)

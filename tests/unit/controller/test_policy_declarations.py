@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sluice.api.policy import DeltaTablePolicySpec
-from sluice.controller.cache.policy_declarations import KnownPolicies, declarations
+from sluice.controller.cache.policy_declarations import PolicyDeclarations, declarations
 from sluice.tables import LogStore, TableKey, key_of_name, key_of_path, keys_of
 from sluice.tables.address import LogUnreadableError, address_of
 from sluice.tables.owners import NOBODY, Owners, TableOwner
@@ -143,7 +143,7 @@ def test_one_that_the_operator_fails_on_leaves_the_others_alone(
         policy_body("odd", table={"path": "/lake/odd"}),
         policy_body("a", table={"path": "/lake/orders"}),
     ]
-    known = KnownPolicies(NOBODY)
+    known = PolicyDeclarations(NOBODY)
     for _ in range(2):
         found, (left_out,) = known.declarations(bodies)
         assert found.declared(PATH) is not None
@@ -154,7 +154,7 @@ def test_one_that_the_operator_fails_on_leaves_the_others_alone(
 
 def test_after_a_change_of_one_policy_only_that_one_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     bodies = [policy_body(name, table={"path": f"/lake/{name}"}, logStore="Safe") for name in "abcdef"]
-    known = KnownPolicies(NOBODY)
+    known = PolicyDeclarations(NOBODY)
     assert known.declarations(bodies) == declarations(bodies)
     read: list[object] = []
     validate = DeltaTablePolicySpec.as_stored
@@ -190,7 +190,7 @@ BOTH = {"path": "s3://lake/sales/orders", "name": "sales.orders"}
 def test_a_squatter_binds_no_name_and_its_facts_do_not_count_though_it_is_the_older_one() -> None:
     squatter = policy_body("old", namespace="etl", table=BOTH | {"name": "other.orders"}, logStore="Safe")
     owner = policy_body("new", namespace="sales", created="11:00:00", table=BOTH, logStore="S3DynamoDB")
-    found, told = KnownPolicies(OWNERS).declarations([squatter, owner])
+    found, told = PolicyDeclarations(OWNERS).declarations([squatter, owner])
     declared = found.declared(ORDERS)
     assert declared is not None
     assert declared.log_store is LogStore.S3_DYNAMODB
@@ -208,10 +208,10 @@ def test_a_squatter_by_a_name_that_the_owner_binds_is_one_too() -> None:
         "old", namespace="etl", table={"name": "sales.orders"}, admission={"maxWriters": 1}
     )
     owner = policy_body("new", namespace="sales", created="11:00:00", table=BOTH)
-    found, told = KnownPolicies(OWNERS).declarations([squatter, owner])
+    found, told = PolicyDeclarations(OWNERS).declarations([squatter, owner])
     assert found.by_table[ORDERS].policy == "sales/new"
     assert [(one.policy, one.reason) for one in told] == [("etl/old", "NotOwner")]
-    alone, _ = KnownPolicies(OWNERS).declarations([squatter])
+    alone, _ = PolicyDeclarations(OWNERS).declarations([squatter])
     assert alone.by_table[NAME].policy == "etl/old", "nobody was given the name, nor knows where it leads"
 
 
@@ -229,7 +229,7 @@ def test_many_policies_by_one_name_cost_no_more_than_each_place_where_it_leads(
     many = range(40)
     binding = [policy_body(f"b{one}", table={"path": f"/lake/{one}", "name": "etl.many"}) for one in many]
     by_name = [policy_body(f"n{one}", table={"name": "etl.many"}) for one in many]
-    known = KnownPolicies(OWNERS)
+    known = PolicyDeclarations(OWNERS)
     known.declarations([*binding, *by_name])
     asked.clear()
     known.declarations([*binding, *by_name])
@@ -238,7 +238,7 @@ def test_many_policies_by_one_name_cost_no_more_than_each_place_where_it_leads(
 
 def test_a_squatter_that_is_not_understood_binds_nothing() -> None:
     squatter = policy_body("old", namespace="etl", table=BOTH, logStore="Hope")
-    found, told = KnownPolicies(OWNERS).declarations([squatter])
+    found, told = PolicyDeclarations(OWNERS).declarations([squatter])
     assert found.names.key_of(NAME).is_name
     assert [one.reason for one in told] == ["NotOwner"]
 
@@ -254,7 +254,7 @@ def test_a_table_stays_one_table_under_the_name_that_a_squatter_has_for_it(
     owner = policy_body("new", namespace="sales", created="11:00:00", table=BOTH)
     given = [squatter, other, owner]
     if has_configuration:
-        found, _ = KnownPolicies(OWNERS).declarations(given)
+        found, _ = PolicyDeclarations(OWNERS).declarations(given)
     else:
         status = {"reason": "NotOwner", "observedGeneration": squatter["metadata"]["generation"]}
         found, _ = declarations([squatter | {"status": status}, other | {"status": status}, owner])
@@ -273,7 +273,7 @@ def test_a_table_stays_one_table_under_the_name_that_a_squatter_has_for_it(
 def test_a_squatter_makes_no_two_tables_of_one() -> None:
     """What he says of a name takes nothing from where it may lead, nor from what may lead to a location."""
     squatter = policy_body("old", namespace="etl", table=BOTH)
-    found, _ = KnownPolicies(OWNERS).declarations([squatter])
+    found, _ = PolicyDeclarations(OWNERS).declarations([squatter])
     orders, name = found.names.key_of(ORDERS), found.names.key_of(NAME)
     assert name.may_equal(key_of_path("s3://lake/other"))
     assert found.names.key_of(key_of_name("any.thing")).may_equal(orders)

@@ -8,13 +8,13 @@ import pytest
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.job import DeltaWriteJob
-from sluice.controller.cache.cluster_cache import World
-from sluice.controller.policy_work.policy_jobs import KEPT_SECONDS, Order, PolicyJobs, SquattedError
+from sluice.controller.cache.cluster_cache import ClusterCache
+from sluice.controller.policy_work.policy_jobs import KEPT_SECONDS, JobOrder, PolicyJobs, SquattedError
 from sluice.kube.client import ApiError, ConflictError, NotFoundError
 from unit.controller.bodies import job_body, policy_body, unfenced
 
 AT = datetime(2026, 11, 27, 3, tzinfo=UTC)
-ORDER = Order("orders-properties-1", "properties", "ALTER TABLE t SET TBLPROPERTIES ('a' = 'b')", AT)
+ORDER = JobOrder("orders-properties-1", "properties", "ALTER TABLE t SET TBLPROPERTIES ('a' = 'b')", AT)
 
 
 class _Api:
@@ -44,8 +44,8 @@ class _Api:
         del self.jobs[name]
 
 
-def _jobs(api: _Api) -> tuple[World, PolicyJobs]:
-    world = World({})
+def _jobs(api: _Api) -> tuple[ClusterCache, PolicyJobs]:
+    world = ClusterCache({})
     kube: Any = api
     return world, PolicyJobs(kube, world, unfenced())
 
@@ -112,7 +112,7 @@ async def test_whoever_may_have_been_replaced_is_told_that_its_job_is_refused() 
 
     kube: Any = _Refusing()
     told: list[ApiError] = []
-    jobs = PolicyJobs(kube, World({}), unfenced(), refused=told.append)
+    jobs = PolicyJobs(kube, ClusterCache({}), unfenced(), refused=told.append)
     with pytest.raises(ApiError, match="is over"):
         await jobs.make(POLICY, ORDER)
     assert [error.status for error in told] == [422]
@@ -133,7 +133,7 @@ async def test_one_that_is_refused_because_its_own_leader_began_another_epoch_is
 
     kube: Any = _Raised()
     told: list[ApiError] = []
-    made = await PolicyJobs(kube, World({}), epochs, refused=told.append).make(POLICY, ORDER)
+    made = await PolicyJobs(kube, ClusterCache({}), epochs, refused=told.append).make(POLICY, ORDER)
     assert made["metadata"]["annotations"][names.ANNOTATION_WRITER_EPOCH] == "7"
     assert told == []
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.controller.policy_work.policy_status import PolicyStatuses
-from sluice.controller.policy_work.table_observations import PolicyLooks
+from sluice.controller.policy_work.table_observations import TableObservations
 from sluice.kube.client import ApiError, ConflictError, NotFoundError
-from sluice.lifecycle.job.visible_blockers import Neighbours
+from sluice.lifecycle.job.visible_blockers import VisibleBlockers
 from unit.controller.bodies import policy_body
 from unit.policies.looks import look
 
@@ -22,7 +22,7 @@ REFUSED = ApiError(403, "Forbidden", "you may not")
 class _Api:
     """Takes patches as the API server does, but for the names that it fails on."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ClusterCache) -> None:
         self.world = world
         self.failing: dict[str, Exception] = {}
         self.patched: list[str] = []
@@ -39,19 +39,21 @@ class _Api:
         return known | {"metadata": metadata, "status": (known.get("status") or {}) | body["status"]}
 
 
-def _told(names: str = "abc", *, leads: bool = True, **more: Any) -> tuple[World, _Api, PolicyStatuses]:
-    world = World({})
+def _told(
+    names: str = "abc", *, leads: bool = True, **more: Any
+) -> tuple[ClusterCache, _Api, PolicyStatuses]:
+    world = ClusterCache({})
     for name in names:
         world.policy_seen(policy_body(name, table={"path": f"/lake/{name}"}, **more))
     world.heed_policies()
     api = _Api(world)
     kube: Any = api
-    looks = PolicyLooks(world, lambda _: look(), every=3600, least_pause=0.0)
+    looks = TableObservations(world, lambda _: look(), every=3600, least_pause=0.0)
     leadership: Any = SimpleNamespace(leads=lambda: leads)
-    return world, api, PolicyStatuses(kube, world, leadership, looks=looks, neighbours=Neighbours())
+    return world, api, PolicyStatuses(kube, world, leadership, looks=looks, neighbours=VisibleBlockers())
 
 
-async def _tell(world: World, statuses: PolicyStatuses) -> set[str]:
+async def _tell(world: ClusterCache, statuses: PolicyStatuses) -> set[str]:
     """Tells all; returns the names of those that failed."""
     return {
         uid.removeprefix("policy-")
@@ -144,7 +146,7 @@ async def test_what_a_look_found_is_told_and_nothing_is_written_where_it_found_n
             task.cancel()
 
 
-def _reason(world: World) -> str:
+def _reason(world: ClusterCache) -> str:
     body = world.policies.get("etl", "a")
     assert body is not None
     return str((body.get("status") or {}).get("reason"))

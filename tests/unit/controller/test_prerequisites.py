@@ -8,11 +8,11 @@ import pytest
 
 from sluice.api.base import Json
 from sluice.api.operator_status import OperatorConditionType
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.controller.leadership import prerequisites
-from sluice.controller.leadership.prerequisites import Refusals, Surroundings
+from sluice.controller.leadership.prerequisites import Prerequisites, Refusals
 from sluice.controller.process.configuration import OperatorConfig
-from sluice.controller.process.operator_conditions import Conditions
+from sluice.controller.process.operator_conditions import OperatorConditions
 from sluice.engines import RuntimeProfile
 from sluice.kube.client import ApiError
 
@@ -39,11 +39,11 @@ class Around:
 
     def __init__(self) -> None:
         self.definitions_asked = 0
-        self.api, self.refusals, self.conditions = Api(), Refusals(), Conditions()
+        self.api, self.refusals, self.conditions = Api(), Refusals(), OperatorConditions()
         api: Any = self.api
         config = OperatorConfig(runtimes=PROFILES, watch_namespaces=("etl", "ops"))
-        self.world = World(PROFILES)
-        self.looks = Surroundings(api, self.world, config, self.refusals)
+        self.world = ClusterCache(PROFILES)
+        self.looks = Prerequisites(api, self.world, config, self.refusals)
 
     def told(self) -> str | None:
         self.looks.tell(self.conditions)

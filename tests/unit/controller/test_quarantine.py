@@ -11,7 +11,7 @@ import pytest
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.reasons import EventReason
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.controller.readers.quarantine import Quarantine
 from sluice.controller.readers.table_processes import TableProcesses
 from sluice.engines import RuntimeProfile
@@ -47,7 +47,7 @@ class Around:
 
     def __init__(self, lease: Lease, table: Path) -> None:
         self.processes = TableProcesses(LIMITS)
-        self.world = World({"default": RuntimeProfile(spark_version="4.2.0", delta_version="4.4.0")})
+        self.world = ClusterCache({"default": RuntimeProfile(spark_version="4.2.0", delta_version="4.4.0")})
         self.told: list[tuple[str, EventReason, str]] = []
         self.changes: list[TableKey] = []
         self.world.policy_seen(policy_body("orders", table={"path": str(table)}))

@@ -9,11 +9,11 @@ import pytest
 
 from sluice.api import names
 from sluice.api.job_status import Phase
-from sluice.controller.cache.cluster_cache import World
-from sluice.controller.cache.policy_declarations import KnownPolicies
+from sluice.controller.cache.cluster_cache import ClusterCache
+from sluice.controller.cache.policy_declarations import PolicyDeclarations
 from sluice.controller.readers.table_reader import TableReader
-from sluice.controller.reporting.status_throttle import PER_SECOND, Retelling
-from sluice.controller.scheduling.admission import Admitting
+from sluice.controller.reporting.status_throttle import PER_SECOND, StatusThrottle
+from sluice.controller.scheduling.admission import JobAdmission
 from sluice.leases import Reach
 from sluice.lifecycle.attempt.lease_evidence import reach_of
 from sluice.tables import LogStore, TableFacts, TableKey, key_of_path, unread
@@ -30,7 +30,7 @@ PATIENCE = 0.5
 class ByTheirLogs:
     """Stands in for the reader: two paths lead to one table."""
 
-    def __init__(self, world: World, *paths: str) -> None:
+    def __init__(self, world: ClusterCache, *paths: str) -> None:
         self._world = world
         self._paths = paths
 
@@ -44,13 +44,13 @@ class ByTheirLogs:
         self._world.table_seen(key, replace(FACTS, table_id=table_id))
 
 
-def edited(world: World, uid: str, sql: str, version: int = 50) -> None:
+def edited(world: ClusterCache, uid: str, sql: str, version: int = 50) -> None:
     body = world.jobs[uid].body
     meta = body["metadata"] | {"generation": version, "resourceVersion": str(version)}
     world.job_seen(body | {"metadata": meta, "spec": {"sql": sql}})
 
 
-async def running(leases: Leases, asked: Admitting, sql: str) -> None:
+async def running(leases: Leases, asked: JobAdmission, sql: str) -> None:
     """The job `holder`, as it was granted by this leader."""
     world = asked.world
     world.job_seen(job_body("holder", sql=sql))
@@ -110,7 +110,7 @@ async def test_where_a_deleted_job_may_still_be_others_wait_and_are_told_so() ->
     assert "it is no longer known what it does there" in (waits.status.message or "")
 
 
-def known_before(leases: Leases, asked: Admitting) -> Reach:
+def known_before(leases: Leases, asked: JobAdmission) -> Reach:
     """Returns the reach of `held`, which its leader wrote down."""
     held_since_before(asked, leases)
     (lease,) = leases.held
@@ -211,7 +211,7 @@ async def test_who_edits_a_running_job_holds_up_nobody_after_a_takeover() -> Non
         asked.tables.close()
 
 
-def bound(world: World, name: str, table: str, path: str, version: int = 1) -> None:
+def bound(world: ClusterCache, name: str, table: str, path: str, version: int = 1) -> None:
     world.policy_seen(
         policy_body(name, version=version, generation=version, table={"name": table, "path": path})
     )
@@ -341,7 +341,7 @@ async def test_who_is_not_to_wait_is_told_once_it_is_known_and_not_behind_all_wh
     if read_first:
         asked.read("uid-of-held")
     now = [1000.0]
-    asked.retelling = asked.telling.retelling = Retelling(lambda: now[0])
+    asked.retelling = asked.telling.retelling = StatusThrottle(lambda: now[0])
     told = {"phase": "Waiting", "observedGeneration": 1, "queuedAt": "2026-11-19T10:00:00Z"}
     on_it = ON.format("/lake/sales", 20)
     for number in range(30):
@@ -389,7 +389,7 @@ async def test_a_name_stays_held_where_a_squatter_said_it_leads_though_the_squat
     for other in ("uid-a", "uid-b"):
         world.job_gone(other)
     owners = Owners((TableOwner(namespaces=("sales",), names=("sales.*",)),))
-    world._owners, world._known_policies = owners, KnownPolicies(owners)
+    world._owners, world._known_policies = owners, PolicyDeclarations(owners)
     world.policy_seen(policy_body("squatter", table={"name": "sales.orders", "path": "/lake/claimed"}))
     world.policy_seen(policy_body("other", table={"name": "crm.orders", "path": "/lake/claimed"}))
     world.heed_policies()

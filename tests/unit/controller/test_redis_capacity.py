@@ -4,7 +4,7 @@ import pytest
 
 from sluice.api.operator_status import OperatorConditionType
 from sluice.controller.lease_table import redis_capacity, table
-from sluice.controller.process.operator_conditions import Conditions
+from sluice.controller.process.operator_conditions import OperatorConditions
 from sluice.leases import FullError
 from unit.controller.test_table import REACH, A, Api, Clock, Store, built
 
@@ -19,12 +19,12 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return found
 
 
-def told(conditions: Conditions) -> str | None:
+def told(conditions: OperatorConditions) -> str | None:
     return conditions.failing(OperatorConditionType.LEASE_TABLE_USABLE, "RedisFull")
 
 
 async def test_it_grants_nothing_until_there_is_room_and_is_not_rebuilt_for_it() -> None:
-    store, conditions = Store(), Conditions()
+    store, conditions = Store(), OperatorConditions()
     _, table = await built(store, Api(), conditions=conditions)
     epoch = store.epoch
     store.fails = FULL
@@ -43,7 +43,7 @@ async def test_it_grants_nothing_until_there_is_room_and_is_not_rebuilt_for_it()
 
 
 async def test_it_is_no_longer_told_once_nobody_asks_for_room(clock: Clock) -> None:
-    store, conditions = Store(), Conditions()
+    store, conditions = Store(), OperatorConditions()
     _, table = await built(store, Api(), conditions=conditions)
     store.fails = FULL
     await table.grant(A, REACH)

@@ -10,17 +10,17 @@ import pytest
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.reasons import EventReason
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.controller.policy_work.policy_jobs import PolicyJobs
 from sluice.controller.policy_work.policy_status import PolicyStatuses
-from sluice.controller.policy_work.remediation_jobs import Remedies
+from sluice.controller.policy_work.remediation_jobs import RemediationJobs
 from sluice.engines import RuntimeProfile
 from sluice.kube.client import ApiError, ConflictError
 from sluice.kube.resources import JOBS, POLICIES, Resource
-from sluice.lifecycle.job.visible_blockers import Neighbours
+from sluice.lifecycle.job.visible_blockers import VisibleBlockers
 from sluice.predicates import Table
 from sluice.tables import TableFacts
-from sluice.tables.table_observation import Commit, History, Look, TableState
+from sluice.tables.table_observation import CommitSummary, LogHistory, TableObservation, TableState
 from unit.controller.bodies import job_body, merged, policy_body, unfenced
 from unit.controller.maintained import Events
 from unit.lifecycle.objects import TOKEN
@@ -39,14 +39,14 @@ class _Cluster:
     """Keeps jobs and policies as the API server does, and what was written in which order."""
 
     def __init__(self, **spec: Any) -> None:
-        self.world = World({"default": PROFILE})
+        self.world = ClusterCache({"default": PROFILE})
         self.version = 100
         self.written: list[str] = []
         self.refuses: ApiError | None = None
         self.fails_after: str | None = None
         """The write that is the last one of this leader."""
         self.jobs: dict[str, Json] = {}
-        self.seen: dict[str, Look] = {}
+        self.seen: dict[str, TableObservation] = {}
         self.looked_for: list[str] = []
         self.events = Events()
         self.world.policy_seen(policy_body("orders", **(SPEC | spec)))
@@ -54,18 +54,18 @@ class _Cluster:
         self.began = NOW - MINUTE
         self.remedies = self.leader()
 
-    def leader(self) -> Remedies:
+    def leader(self) -> RemediationJobs:
         kube: Any = self
         events: Any = self.events
         leads: Any = SimpleNamespace(leads=lambda: True)
         looks: Any = SimpleNamespace(of=self.seen.get, soon=self.looked_for.append, listen=lambda _: None)
-        return Remedies(
+        return RemediationJobs(
             world=self.world,
             looks=looks,
             jobs=PolicyJobs(kube, self.world, unfenced()),
-            statuses=PolicyStatuses(kube, self.world, leads, looks=looks, neighbours=Neighbours()),
+            statuses=PolicyStatuses(kube, self.world, leads, looks=looks, neighbours=VisibleBlockers()),
             events=events,
-            neighbours=Neighbours(),
+            neighbours=VisibleBlockers(),
             profiles={"default": PROFILE},
             began=self.began,
         )
@@ -88,12 +88,12 @@ class _Cluster:
         self.world.heed_policies()
 
     def looks_like(self, at: datetime = NOW, **properties: str) -> None:
-        self.looks_as_told(at, History(), properties)
+        self.looks_as_told(at, LogHistory(), properties)
 
-    def looks_as_told(self, at: datetime, history: History, properties: Json) -> None:
+    def looks_as_told(self, at: datetime, history: LogHistory, properties: Json) -> None:
         state = TableState(version=1, columns=("a",), properties=properties)
         facts = TableFacts(columns=Table.of({"a": "int"}))
-        self.seen["policy-orders"] = Look(at, state, facts, history=history)
+        self.seen["policy-orders"] = TableObservation(at, state, facts, history=history)
 
     def job_is(self, phase: str, *, at: datetime = NOW, **status: Any) -> None:
         (name,) = [one for one in self.jobs if self._is_open(one)]
@@ -228,8 +228,8 @@ async def test_who_set_it_back_is_named_only_to_whom_he_may_be_named(job: str, b
     await cluster.visit()
     cluster.job_is("Succeeded", at=NOW + MINUTE)
     later = NOW + 2 * MINUTE
-    back = Commit(7, later, "SET TBLPROPERTIES", "Apache-Spark/4.0.1", job)
-    cluster.looks_as_told(later, History(changed_by={"delta.appendOnly": back}), {})
+    back = CommitSummary(7, later, "SET TBLPROPERTIES", "Apache-Spark/4.0.1", job)
+    cluster.looks_as_told(later, LogHistory(changed_by={"delta.appendOnly": back}), {})
     await cluster.visit(later)
     [one] = cluster.enforced["setBack"]
     assert one["by"].startswith(by)

@@ -10,8 +10,8 @@ import pytest
 
 from sluice.api import names
 from sluice.api.base import Json
-from sluice.controller.leadership.election import Leadership, LostLeadershipError
-from sluice.controller.process.operator_conditions import Conditions
+from sluice.controller.leadership.election import Election, LostLeadershipError
+from sluice.controller.process.operator_conditions import OperatorConditions
 from sluice.kube.client import ConflictError
 
 
@@ -40,9 +40,9 @@ class Server:
         return self.stored
 
 
-async def leading() -> tuple[Server, Leadership]:
+async def leading() -> tuple[Server, Election]:
     server: Any = Server()
-    leadership = Leadership(server, Conditions(), "sluice", "sluice", turns=partial(next, count()))
+    leadership = Election(server, OperatorConditions(), "sluice", "sluice", turns=partial(next, count()))
     await leadership.acquire()
     return server, leadership
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from sluice.api.job_status import Phase
 from sluice.api.reasons import Reason
-from sluice.controller.scheduling.admission import Admitting
+from sluice.controller.scheduling.admission import JobAdmission
 from sluice.kube.client import ApiError
 from sluice.lifecycle.attempt.lease_evidence import Frozen
 from sluice.lifecycle.job.status import StatusChange
@@ -14,7 +14,7 @@ from unit.controller.test_admission import admitting, clock, turn  # noqa: F401
 SQL = "DELETE FROM delta.`/lake/sales` WHERE date = DATE '2026-11-%d'"
 
 
-async def settle(asked: Admitting, *uids: str, n: int = 6) -> None:
+async def settle(asked: JobAdmission, *uids: str, n: int = 6) -> None:
     for _ in range(n):
         await turn(asked, *uids)
 

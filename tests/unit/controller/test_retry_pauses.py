@@ -1,6 +1,6 @@
 """What fails is tried again, ever more rarely, and each by itself."""
 
-from sluice.controller.process.retry_pauses import Pauses
+from sluice.controller.process.retry_pauses import RetryPauses
 
 
 class Clock:
@@ -12,7 +12,7 @@ class Clock:
 
 def test_the_pause_doubles_up_to_a_bound_until_it_is_forgotten() -> None:
     clock = Clock()
-    pauses: Pauses[str] = Pauses(clock, first=1, longest=3)
+    pauses: RetryPauses[str] = RetryPauses(clock, first=1, longest=3)
     for pause in (1, 2, 3, 3):
         assert pauses.is_due("a")
         pauses.tries("a")
@@ -29,7 +29,7 @@ def test_the_pause_doubles_up_to_a_bound_until_it_is_forgotten() -> None:
 
 
 def test_what_nobody_tries_any_more_is_forgotten() -> None:
-    pauses: Pauses[str] = Pauses(Clock(), first=1, longest=3)
+    pauses: RetryPauses[str] = RetryPauses(Clock(), first=1, longest=3)
     pauses.tries("a")
     pauses.tries("b")
     pauses.forget_unless(lambda key: key == "b")

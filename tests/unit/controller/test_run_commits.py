@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from sluice.api.job_status import MAX_FOOTPRINTS, Attempt
-from sluice.controller.readers.run_commits import Commits, RunLogs
+from sluice.controller.readers.run_commits import Commits, RunCommits
 from sluice.engines import RuntimeProfile
-from sluice.lifecycle.evidence.log_findings import LogsSay
+from sluice.lifecycle.evidence.log_findings import LogFindings
 from sluice.lifecycle.job.job_view import JobView
 from sluice.tables.log import LogUnreadableError, RunQuestion, StampedCommit
 from unit.controller.bodies import job_body
@@ -47,7 +47,9 @@ def _job(name: str, log: Path) -> JobView:
     return JobView(job_body(name) | {"status": {"footprint": [touched]}}, {}, BEGUN)
 
 
-async def _said(logs: RunLogs, answered: "asyncio.Queue[str]", job: JobView, attempt: Attempt) -> LogsSay:
+async def _said(
+    logs: RunCommits, answered: "asyncio.Queue[str]", job: JobView, attempt: Attempt
+) -> LogFindings:
     assert logs.ask(job, attempt) is None
     assert await answered.get() == job.uid
     said = logs.ask(job, attempt)
@@ -60,7 +62,7 @@ async def test_a_store_that_hangs_has_one_log_asked_at_a_time_and_others_have_th
 ) -> None:
     """Six drivers killed while a storage hung kept an unrelated job waiting for the six of them in turn."""
     answered = asyncio.Queue[str]()
-    runs = RunLogs(logs, answered.put_nowait)
+    runs = RunCommits(logs, answered.put_nowait)
     stuck = [_job(f"stuck-{number}", tmp_path / "hangs" / f"t{number}") for number in range(6)]
     well = _job("well", tmp_path / "answers" / "t")
     assert [runs.ask(job, ATTEMPT) for job in stuck] == [None] * 6
@@ -81,7 +83,7 @@ async def test_a_store_that_hangs_has_one_log_asked_at_a_time_and_others_have_th
 
 async def test_a_namespace_whose_stores_hang_leaves_a_place_to_others(logs: Logs, tmp_path: Path) -> None:
     answered = asyncio.Queue[str]()
-    runs = RunLogs(logs, answered.put_nowait)
+    runs = RunCommits(logs, answered.put_nowait)
     stuck = [_job(f"stuck-{number}", tmp_path / f"{number}" / "hangs" / "t") for number in range(20)]
     assert [runs.ask(job, ATTEMPT) for job in stuck] == [None] * 20
     body = _job("well", tmp_path / "answers" / "t").body
@@ -104,7 +106,7 @@ async def test_the_logs_of_all_tables_are_asked_though_a_status_has_no_room_for_
     ]
     job = JobView(body | {"status": {"footprint": shown}}, profiles, BEGUN)
     answered = asyncio.Queue[str]()
-    runs = RunLogs(logs, answered.put_nowait)
+    runs = RunCommits(logs, answered.put_nowait)
     said = await _said(runs, answered, job, ATTEMPT.model_copy(update={"hash": job.spec_hash}))
     assert ({one.table for one in said.commits}, said.unread) == ({f"file:{table}" for table in tables}, ())
     edited = ATTEMPT.model_copy(update={"hash": "of another spec", "number": 2})
@@ -121,7 +123,7 @@ async def test_a_log_that_cannot_be_read_does_not_keep_an_attempt_open(
         raise error
 
     answered = asyncio.Queue[str]()
-    runs = RunLogs(fails, answered.put_nowait)
+    runs = RunCommits(fails, answered.put_nowait)
     said = await _said(runs, answered, _job("a", tmp_path / "t"), ATTEMPT)
     assert "what it committed is not known" in str(said)
     assert "why not" in str(said)

@@ -12,7 +12,7 @@ from sluice.api.base import Json
 from sluice.api.job_status import Attempt, AttemptException, Outcome, Phase
 from sluice.api.names import ANNOTATION_RETRY
 from sluice.api.reasons import Reason
-from sluice.controller.scheduling.admission import Admitting
+from sluice.controller.scheduling.admission import JobAdmission
 from sluice.kube.mirror import uid_of
 from sluice.leases import Grant, Lease, Reach
 from sluice.lifecycle.attempt.lease_evidence import grants
@@ -144,7 +144,7 @@ class History:
         assert max(users, default=0) <= 2 * len(JOBS), "the lowest that is free"
 
 
-def follow(leader: Admitting, leases: Leases) -> None:
+def follow(leader: JobAdmission, leases: Leases) -> None:
     leader.leases = leader.granting.leases = leader.refusing.leases = leases  # type: ignore[assignment]
     leader.holders._leases = leader.figures._leases = leases  # type: ignore[assignment]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.controller.scheduling.loop import SLOW_STEP, Loop
 from unit.controller.bodies import job_body
 
@@ -15,7 +15,7 @@ from unit.controller.bodies import job_body
 async def test_the_log_names_a_job_that_holds_up_others(
     took: float, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    world, measured, seconds = World({}), list[float](), iter([100.0, 100.0 + took])
+    world, measured, seconds = ClusterCache({}), list[float](), iter([100.0, 100.0 + took])
     world.job_seen(job_body("a"))
     parts: dict[str, Any] = {one.name: SimpleNamespace() for one in fields(Loop) if one.init}
     made = Loop(**parts | {"world": world, "metrics": SimpleNamespace(stepped=measured.append)})

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.controller.readers.spec_reader import SpecReader
 from sluice.engines import RuntimeProfile
 from sluice.footprint import NotUnderstoodError, texts_of
@@ -52,12 +52,12 @@ def process() -> Process:
 
 
 @pytest.fixture
-def world() -> World:
-    return World({"default": RuntimeProfile(spark_version="4.2.0", delta_version="4.4.0")})
+def world() -> ClusterCache:
+    return ClusterCache({"default": RuntimeProfile(spark_version="4.2.0", delta_version="4.4.0")})
 
 
 @pytest.fixture
-def specs(world: World, process: Process) -> Iterator[SpecReader]:
+def specs(world: ClusterCache, process: Process) -> Iterator[SpecReader]:
     pool: Any = process
     found = SpecReader(world, pool)
     yield found
@@ -76,7 +76,7 @@ def reads_nothing_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sluice.lifecycle.spec.compiled_spec.texts_of", refuse)
 
 
-def arrives(world: World, name: str, namespace: str = "etl") -> str:
+def arrives(world: ClusterCache, name: str, namespace: str = "etl") -> str:
     body = job_body(name, sql=f"DELETE FROM delta.`/lake/{name}` WHERE id = 1 {LONG}")
     body["metadata"]["namespace"] = namespace
     world.job_seen(body)
@@ -89,14 +89,14 @@ async def until(holds: Callable[[], object]) -> None:
             await asyncio.sleep(0.01)
 
 
-async def has_read(specs: SpecReader, world: World, uid: str) -> JobView:
+async def has_read(specs: SpecReader, world: ClusterCache, uid: str) -> JobView:
     await until(lambda: specs.has_read(world.jobs[uid]))
     return world.jobs[uid]
 
 
 @pytest.mark.usefixtures("reads_nothing_itself")
 async def test_a_long_spec_is_read_by_the_process_and_then_with_what_is_known_of_its_tables(
-    specs: SpecReader, world: World, process: Process
+    specs: SpecReader, world: ClusterCache, process: Process
 ) -> None:
     uid = arrives(world, "a")
     assert not world.jobs[uid].is_read
@@ -117,7 +117,7 @@ async def test_a_long_spec_is_read_by_the_process_and_then_with_what_is_known_of
 
 @pytest.mark.parametrize("is_concerned", [False, True])
 async def test_an_answer_counts_while_none_of_the_jobs_names_leads_elsewhere(
-    specs: SpecReader, world: World, *, is_concerned: bool
+    specs: SpecReader, world: ClusterCache, *, is_concerned: bool
 ) -> None:
     """Names change with each run that reports one: no long job would ever be read."""
     world.job_seen(job_body("named", sql=f"DELETE FROM sales.orders WHERE id = 1 {LONG}"))
@@ -137,7 +137,7 @@ async def test_an_answer_counts_while_none_of_the_jobs_names_leads_elsewhere(
 
 @pytest.mark.usefixtures("reads_nothing_itself")
 async def test_what_changes_while_it_is_read_is_read_again(
-    specs: SpecReader, world: World, process: Process
+    specs: SpecReader, world: ClusterCache, process: Process
 ) -> None:
     uid = arrives(world, "a")
     process.may_read.clear()
@@ -149,7 +149,9 @@ async def test_what_changes_while_it_is_read_is_read_again(
     assert job.tables == (key_of_path("/lake/other"),)
 
 
-async def test_a_short_spec_is_not_for_the_process(specs: SpecReader, world: World, process: Process) -> None:
+async def test_a_short_spec_is_not_for_the_process(
+    specs: SpecReader, world: ClusterCache, process: Process
+) -> None:
     world.job_seen(job_body("short", sql="DELETE FROM delta.`/lake/t`"))
     assert specs.has_read(world.jobs["uid-short"])
     assert not process.questions
@@ -157,7 +159,7 @@ async def test_a_short_spec_is_not_for_the_process(specs: SpecReader, world: Wor
 
 @pytest.mark.usefixtures("reads_nothing_itself")
 async def test_a_short_spec_is_held_against_a_wide_table_by_the_process(
-    specs: SpecReader, world: World, process: Process, monkeypatch: pytest.MonkeyPatch
+    specs: SpecReader, world: ClusterCache, process: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
         "sluice.lifecycle.spec.compiled_spec.texts_of", texts_of
@@ -181,7 +183,7 @@ async def test_a_short_spec_is_held_against_a_wide_table_by_the_process(
 
 @pytest.mark.usefixtures("reads_nothing_itself")
 async def test_a_long_job_that_its_tables_refuse_may_do_anything_to_them_and_is_not_read_again_for_that(
-    specs: SpecReader, world: World
+    specs: SpecReader, world: ClusterCache
 ) -> None:
     uid = arrives(world, "a")
     (key,) = (await has_read(specs, world, uid)).tables
@@ -196,7 +198,7 @@ async def test_a_long_job_that_its_tables_refuse_may_do_anything_to_them_and_is_
 
 @pytest.mark.usefixtures("reads_nothing_itself")
 async def test_a_job_that_was_begun_is_read_with_its_tables_before_the_next_one_of_its_namespace(
-    specs: SpecReader, world: World, process: Process
+    specs: SpecReader, world: ClusterCache, process: Process
 ) -> None:
     first = arrives(world, "first")
     (key,) = (await has_read(specs, world, first)).tables
@@ -213,7 +215,9 @@ async def test_a_job_that_was_begun_is_read_with_its_tables_before_the_next_one_
     assert world.jobs[first].is_read_with_facts
 
 
-async def test_a_job_that_comes_while_the_last_reading_ends_is_read(specs: SpecReader, world: World) -> None:
+async def test_a_job_that_comes_while_the_last_reading_ends_is_read(
+    specs: SpecReader, world: ClusterCache
+) -> None:
     """It was added to the turns of a task that had ended, and waited until it was asked for again."""
     first, second = arrives(world, "first"), arrives(world, "second")
     assert not specs.has_read(world.jobs[first])
@@ -228,7 +232,9 @@ async def test_a_job_that_comes_while_the_last_reading_ends_is_read(specs: SpecR
     await until(lambda: world.jobs[second].is_read)
 
 
-async def test_equal_jobs_share_what_was_read(specs: SpecReader, world: World, process: Process) -> None:
+async def test_equal_jobs_share_what_was_read(
+    specs: SpecReader, world: ClusterCache, process: Process
+) -> None:
     for name in ("a", "b"):
         world.job_seen(job_body(name, sql=f"DELETE FROM delta.`/lake/t` WHERE id = 1 {LONG}"))
     first, second = [await has_read(specs, world, f"uid-{name}") for name in ("a", "b")]
@@ -242,7 +248,7 @@ async def test_equal_jobs_share_what_was_read(specs: SpecReader, world: World, p
     assert len(process.questions) == 3
 
 
-async def test_namespaces_take_turns(specs: SpecReader, world: World, process: Process) -> None:
+async def test_namespaces_take_turns(specs: SpecReader, world: ClusterCache, process: Process) -> None:
     process.may_read.clear()
     uids = [arrives(world, f"a{number}") for number in range(5)]
     uids.append(arrives(world, "other", "other"))
@@ -255,7 +261,7 @@ async def test_namespaces_take_turns(specs: SpecReader, world: World, process: P
 
 
 async def test_a_spec_that_costs_the_process_its_life_is_asked_again_and_refused_once_it_is_in_quarantine(
-    specs: SpecReader, world: World, process: Process, monkeypatch: pytest.MonkeyPatch
+    specs: SpecReader, world: ClusterCache, process: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sluice.controller.readers.spec_reader.ASK_AGAIN", 0.01)
     uid = arrives(world, "a")
@@ -268,13 +274,15 @@ async def test_a_spec_that_costs_the_process_its_life_is_asked_again_and_refused
     assert specs.has_read(job), "it is not asked for again"
 
 
-async def test_a_job_whose_spec_was_in_quarantine_is_over_for_the_next_leader(world: World) -> None:
+async def test_a_job_whose_spec_was_in_quarantine_is_over_for_the_next_leader(world: ClusterCache) -> None:
     refused = {"phase": "Failed", "reason": "NotUnderstood", "observedGeneration": 1}
     world.job_seen(job_body("a", sql=f"DELETE FROM delta.`/lake/a` {LONG}") | {"status": refused})
     assert world.is_done_with("uid-a"), "the loop forgets it, and asks no process about its spec"
 
 
-async def test_a_job_that_is_gone_is_not_read(specs: SpecReader, world: World, process: Process) -> None:
+async def test_a_job_that_is_gone_is_not_read(
+    specs: SpecReader, world: ClusterCache, process: Process
+) -> None:
     process.may_read.clear()
     first, second = arrives(world, "a"), arrives(world, "b")
     assert not specs.has_read(world.jobs[first])

@@ -1,6 +1,6 @@
 """Who waits is told anew who is in the way, and thousands not at once."""
 
-from sluice.controller.reporting.status_throttle import Retelling
+from sluice.controller.reporting.status_throttle import StatusThrottle
 
 
 class Clock:
@@ -10,7 +10,7 @@ class Clock:
         return self.now
 
 
-def taken(retelling: Retelling) -> list[str]:
+def taken(retelling: StatusThrottle) -> list[str]:
     found = []
     while (uid := retelling.take_due()) is not None:
         found.append(uid)
@@ -18,7 +18,7 @@ def taken(retelling: Retelling) -> list[str]:
 
 
 def test_those_who_were_told_of_somebody_are_told_anew_when_that_one_has_gone() -> None:
-    retelling = Retelling(Clock())
+    retelling = StatusThrottle(Clock())
     retelling.told("a", ["holder", "first"])
     retelling.told("b", ["first"])
     assert retelling.seconds_left() is None
@@ -34,7 +34,7 @@ def test_those_who_were_told_of_somebody_are_told_anew_when_that_one_has_gone() 
 
 def test_thousands_are_told_at_a_bounded_rate_in_the_order_in_which_it_became_untrue() -> None:
     clock = Clock()
-    retelling = Retelling(clock, per_second=10)
+    retelling = StatusThrottle(clock, per_second=10)
     retelling.again(f"{number}" for number in range(2000))
     at_once = taken(retelling)
     assert len(at_once) <= 12
@@ -46,7 +46,7 @@ def test_thousands_are_told_at_a_bounded_rate_in_the_order_in_which_it_became_un
 
 
 def test_who_was_told_meanwhile_is_not_told_again() -> None:
-    retelling = Retelling(Clock())
+    retelling = StatusThrottle(Clock())
     retelling.again(["a"])
     retelling.told("a", ["other"])
     assert retelling.seconds_left() is None
@@ -54,7 +54,7 @@ def test_who_was_told_meanwhile_is_not_told_again() -> None:
 
 def test_those_that_waited_for_somebody_and_are_gone_keep_none_that_still_wait_from_being_told() -> None:
     clock = Clock()
-    retelling = Retelling(clock, per_second=10)
+    retelling = StatusThrottle(clock, per_second=10)
     for number in range(10_000):
         retelling.told(f"skipped-{number}", ["stream"])
         retelling.gone(f"skipped-{number}")

@@ -9,7 +9,7 @@ import pytest
 from sluice.api.base import Json
 from sluice.api.job_status import Outcome, PauseReason, Phase
 from sluice.api.reasons import Reason
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.controller.reporting.status_writer import StatusWriter
 from sluice.engines import RuntimeProfile
 from sluice.lifecycle.job.status import StatusChange
@@ -23,7 +23,7 @@ class Writing:
     """A stream that pauses, and a writer of its status; the API server and the Events are played."""
 
     def __init__(self) -> None:
-        self.world = World({"default": RuntimeProfile(spark_version="4.2.0")})
+        self.world = ClusterCache({"default": RuntimeProfile(spark_version="4.2.0")})
         self.told: list[str] = []
         self.writes, self.dropped = 0, frozenset[str]()
         """How often a status was written, and the fields that the API server drops."""

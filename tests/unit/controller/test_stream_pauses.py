@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from sluice.admission import Decision, Holder, Waiter
+from sluice.admission import AdmissionDecision, Holder, Waiter
 from sluice.api.base import Json
 from sluice.api.job import DeltaWriteJobSpec, Yield
 from sluice.api.job_status import Outcome
 from sluice.controller.scheduling import holders
-from sluice.controller.scheduling.admission import Admitting
+from sluice.controller.scheduling.admission import JobAdmission
 from sluice.controller.scheduling.stream_pauses import MOST_EXPLAINED, MOST_IN_THE_WAY, SHARE
 from sluice.footprint import footprint_of
 from sluice.footprint.model import JobFootprint
@@ -33,7 +33,7 @@ def footprint(given: Any) -> JobFootprint:
     return footprint_of(DeltaWriteJobSpec.model_validate(given), LINKING)
 
 
-def behind_a_stream(yields: str, many: int = MANY, *, runs: bool = False) -> Admitting:
+def behind_a_stream(yields: str, many: int = MANY, *, runs: bool = False) -> JobAdmission:
     """An operator of which many jobs wait behind a stream, each of a shape of its own, and change metadata. `runs`: whether its
     driver does."""
     _, asked = admitting({})
@@ -110,7 +110,7 @@ def test_streams_behind_which_nobody_stands_are_looked_at_no_more_until_somebody
     assert asked.pausing.seconds_until_look() is None
 
 
-async def pauses_for(asked: Admitting) -> list[str] | None:
+async def pauses_for(asked: JobAdmission) -> list[str] | None:
     """For whom the stream is asked to pause, once what was decided is done."""
     async with asked.workers.paused():
         pass
@@ -154,7 +154,7 @@ async def test_where_the_operator_fails_on_one_waiter_streams_pause_for_the_othe
     assert await pauses_for(asked) == ["uid-w0", "uid-w2"]
 
 
-def with_attempt(asked: Admitting, version: int, **changed: Any) -> None:
+def with_attempt(asked: JobAdmission, version: int, **changed: Any) -> None:
     """Changes the stream's attempt."""
     body = asked.world.jobs["uid-s"].body
     attempts = [body["status"]["attempts"][0] | changed]
@@ -191,7 +191,7 @@ def reading(number: int) -> Json:
     return given
 
 
-def before_streams(many: int) -> tuple[Admitting, JobView]:
+def before_streams(many: int) -> tuple[JobAdmission, JobView]:
     """An operator of which one job that changes metadata waits for many streams."""
     _, asked = admitting({})
     for number in range(many):
@@ -206,7 +206,7 @@ def before_streams(many: int) -> tuple[Admitting, JobView]:
     return asked, asked.world.jobs["uid-w"]
 
 
-def worked_out(asked: Admitting) -> Decision:
+def worked_out(asked: JobAdmission) -> AdmissionDecision:
     """What shapes are to each other is worked out in several looks."""
     looks = [asked.queue.explain("uid-w", MOST_IN_THE_WAY) for _ in range(6)]
     return looks[-1]

@@ -16,14 +16,14 @@ from sluice.api.conditions import ConditionStatus
 from sluice.api.job_status import Attempt
 from sluice.api.operator_status import OperatorConditionType
 from sluice.conflicts.places import EDITION
-from sluice.controller.applications.restored_applications import CameBack
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.applications.restored_applications import RestoredApplications
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.controller.lease_table import table as module
 from sluice.controller.lease_table.table import LeaseTable
-from sluice.controller.lease_table.unexplained_leases import Unexplained
-from sluice.controller.process.operator_conditions import Conditions
-from sluice.controller.readers.name_bindings import NamesFromReports
-from sluice.controller.reporting.error_isolation import Guard
+from sluice.controller.lease_table.unexplained_leases import UnexplainedLeaseKeeper
+from sluice.controller.process.operator_conditions import OperatorConditions
+from sluice.controller.readers.name_bindings import NameBindings
+from sluice.controller.reporting.error_isolation import ErrorIsolation
 from sluice.controller.scheduling.holders import Holders
 from sluice.engines import RuntimeProfile
 from sluice.installations.reported_names import ReportedNamesMap
@@ -32,7 +32,7 @@ from sluice.kube.client import ApiError
 from sluice.leases import Epochs, ForgottenError, Grant, Lease, OtherInstallationError, Reach
 from sluice.leases.endpoint import Endpoint
 from sluice.leases.fitness import UnfitError
-from sluice.leases.stored_state import Former
+from sluice.leases.stored_state import StoredState
 from sluice.lifecycle.evidence import deletion
 from sluice.lifecycle.evidence.attempt_evidence import EvidenceFailedError
 from sluice.lifecycle.job.job_view import JobView
@@ -73,7 +73,7 @@ class Store:
         self.grants: dict[str, Grant] = {}
         self.checked = 0
         self.fails: Exception | None = None
-        self.was = Former()
+        self.was = StoredState()
 
     @property
     def uids(self) -> list[str]:
@@ -100,7 +100,7 @@ class Store:
     async def check_memory(self) -> None:
         self.checked += 1
 
-    async def former(self) -> Former:
+    async def former(self) -> StoredState:
         return replace(self.was, epoch=self.epoch)
 
     async def rebuild(self, epoch: int, grants: list[Grant], *, beat: int) -> None:
@@ -147,7 +147,7 @@ class Api:
         self.written: list[tuple[str, str]] = []
         self.refused: set[str] = set()
         self.beat, self.went_back, self.counts = 0, False, False
-        self.world = World({})
+        self.world = ClusterCache({})
         self.deleted: list[str] = []
         self.noted: list[str] = []
 
@@ -211,31 +211,31 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 async def built(
-    store: Store, api: Api, written: Written | None = None, conditions: Conditions | None = None
-) -> tuple[World, LeaseTable]:
+    store: Store, api: Api, written: Written | None = None, conditions: OperatorConditions | None = None
+) -> tuple[ClusterCache, LeaseTable]:
     played: Any = api
     redis: Any = store
     records: Any = written or Written()
     server: Any = Server()
-    world = World({"default": RuntimeProfile(spark_version="4.2.0")})
+    world = ClusterCache({"default": RuntimeProfile(spark_version="4.2.0")})
     api.world = world
-    guard = Guard(world, played, played, played)
-    conditions = conditions or Conditions()
+    guard = ErrorIsolation(world, played, played, played)
+    conditions = conditions or OperatorConditions()
     table = LeaseTable(
         redis,
         world=world,
         relist=played,
         leadership=played,
         statuses=played,
-        unexplained=Unexplained(
+        unexplained=UnexplainedLeaseKeeper(
             records,
             world=world,
             relist=played,
             conditions=conditions,
             revoke_command=partial(names.revoke_command, namespace="sluice-system", deployment="sluice"),
         ),
-        came_back=CameBack(world, played),
-        names=NamesFromReports(ReportedNamesMap(server, "sluice-system", "sluice"), world, NOBODY),
+        came_back=RestoredApplications(world, played),
+        names=NameBindings(ReportedNamesMap(server, "sluice-system", "sluice"), world, NOBODY),
         conditions=conditions,
         guard=guard,
         epochs=unfenced(),
@@ -525,7 +525,7 @@ async def test_an_epoch_that_somebody_made_up_leaves_enough_for_those_to_come(
     assert "etl/a bears epoch 262143" in caplog.text
 
 
-LEFT = Former(beat=9, values={A.holder: f"3 7\nrequest\n{A.to_json()}"})
+LEFT = StoredState(beat=9, values={A.holder: f"3 7\nrequest\n{A.to_json()}"})
 """What a leader left behind that had come to its ninth beat."""
 
 
@@ -591,7 +591,7 @@ async def test_an_application_that_came_back_after_its_lease_was_released_is_end
     world, table = await built(store, api)
     world.applications.seen(application("RUNNING", lease=A))
     world.pods.seen(pod(RUNNING, lease=A))
-    store.epoch, store.was = epoch, Former(values=values)
+    store.epoch, store.was = epoch, StoredState(values=values)
     api.went_back = True
     rebuild = store.rebuild
 
@@ -672,14 +672,14 @@ async def test_a_world_that_went_back_makes_nothing_sure_before_the_rebuild_and_
     assert await table.send_releases() == []
     assert store.held == [A]
     assert world.jobs == {}
-    store.was = Former(values=LEFT.values)
+    store.was = StoredState(values=LEFT.values)
     await turn(table)
     assert table.is_sure
     assert table.unexplained.leases == [A]
 
 
 async def test_that_leases_are_held_which_nothing_explains_is_a_condition_until_none_is(clock: Clock) -> None:
-    store, api, written, conditions = Store(), Api(), Written(), Conditions()
+    store, api, written, conditions = Store(), Api(), Written(), OperatorConditions()
     store.was = LEFT
     world, table = await built(store, api, written, conditions)
     explained = OperatorConditionType.LEASES_EXPLAINED
@@ -694,7 +694,7 @@ async def test_that_leases_are_held_which_nothing_explains_is_a_condition_until_
 
 
 async def test_a_revoked_lease_is_not_told_of_any_more(clock: Clock) -> None:
-    store, api, conditions = Store(), Api(), Conditions()
+    store, api, conditions = Store(), Api(), OperatorConditions()
     store.was = LEFT
     _, table = await built(store, api, conditions=conditions)
     await table.revoke(A)
@@ -803,7 +803,7 @@ async def test_how_far_a_holder_reaches_is_believed_of_its_very_grant(
     world, table = await built(store, api)
     world.job_seen(job_body("a", version=2) | {"status": {"phase": "Starting", "attempts": [INTENT]}})
     world.applications.seen(application("RUNNING", lease=A))
-    store.was = Former(values={"uid-a/1": noted})
+    store.was = StoredState(values={"uid-a/1": noted})
     table.mistrust(ForgottenError("Redis was restarted"))
     await table.make_sure()
     assert [one.holder for one in table.held] == ["uid-a/1"]
@@ -817,7 +817,7 @@ COLLECTED: dict[str, Any] = {"phase": "Failed", "reason": "NodeLost"}
 
 async def lost_in_a_namespace_that_ends(
     store: Store, written: Written, state: str
-) -> tuple[World, LeaseTable]:
+) -> tuple[ClusterCache, LeaseTable]:
     """A driver that was seen running on a node that is gone. Its job goes first in such a namespace."""
     world, table = await built(store, Api(), written)
     world.job_gone(A.uid)
@@ -875,7 +875,7 @@ async def test_what_the_leader_itself_has_granted_and_not_released_did_not_come_
     table.settled(A.uid)
     world.applications.seen(application("RUNNING", lease=A))
     world.pods.seen(pod(RUNNING, lease=A))
-    api.went_back, store.was = True, Former(values={})
+    api.went_back, store.was = True, StoredState(values={})
     table.mistrust(ValueError("both went back"))
     await turn(table)
     assert is_sure(table)
@@ -911,7 +911,7 @@ async def test_what_came_back_is_ended_also_when_the_api_server_goes_back_once_m
         world.applications.mirrors[0].forget()
         world.applications.seen(application("RUNNING", lease=A))
         in_redis = {grant.lease.holder: f"3 7\nrequest\n{A.to_json()}" for grant in store.grants.values()}
-        api.went_back, store.was = True, Former(values=in_redis)
+        api.went_back, store.was = True, StoredState(values=in_redis)
         table.mistrust(ValueError(f"it went back {len(ended)} times"))
         clock.now += 60
         await turn(table)

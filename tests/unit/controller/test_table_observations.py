@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from sluice.controller.cache.cluster_cache import World
-from sluice.controller.policy_work.table_observations import IN_ALL, PolicyLooks
+from sluice.controller.cache.cluster_cache import ClusterCache
+from sluice.controller.policy_work.table_observations import IN_ALL, TableObservations
 from sluice.tables import TableKey, key_of_path, unread
-from sluice.tables.table_observation import Look, TableState
+from sluice.tables.table_observation import TableObservation, TableState
 from unit.controller.bodies import PARTITIONED, policy_body
 
 NEVER = 3600.0
@@ -31,7 +31,7 @@ class Lake:
         self.at_once = self.most_at_once = 0
         self._lock = threading.Lock()
 
-    def look(self, key: TableKey) -> Look:
+    def look(self, key: TableKey) -> TableObservation:
         with self._lock:
             self.looked.append(key.text)
             self.at_once += 1
@@ -43,14 +43,14 @@ class Lake:
                 raise self.error
             why = self.troubles.get(key.text)
             state = TableState(unread=why, version=self.versions.get(key.text, 0))
-            return Look(datetime.now(UTC), state, PARTITIONED if why is None else unread(why))
+            return TableObservation(datetime.now(UTC), state, PARTITIONED if why is None else unread(why))
         finally:
             with self._lock:
                 self.at_once -= 1
 
 
-def world_of(*names: str, **more: Any) -> World:
-    world = World({})
+def world_of(*names: str, **more: Any) -> ClusterCache:
+    world = ClusterCache({})
     for name in names:
         world.policy_seen(policy_body(name, table={"path": f"/lake/{name}"}, **more))
     world.heed_policies()
@@ -58,9 +58,9 @@ def world_of(*names: str, **more: Any) -> World:
 
 
 @asynccontextmanager
-async def looking(world: World, lake: Lake, **more: float) -> AsyncIterator[PolicyLooks]:
+async def looking(world: ClusterCache, lake: Lake, **more: float) -> AsyncIterator[TableObservations]:
     settings = {"every": NEVER, "least_pause": 0.0, "again": 0.01} | more
-    looks = PolicyLooks(world, lake.look, **settings)
+    looks = TableObservations(world, lake.look, **settings)
     running = asyncio.create_task(looks.run())
     try:
         yield looks
@@ -139,7 +139,7 @@ async def test_a_look_counts_as_after_all_runs_only_if_it_began_after_them() -> 
 
 
 async def test_who_asks_for_a_look_after_all_runs_has_the_next_one_come_at_once_and_one_alone() -> None:
-    lake, world = Lake(), World({})
+    lake, world = Lake(), ClusterCache({})
     body = policy_body("a", table={"path": "/lake/a"})
     world.policy_seen(body | {"status": {"observedGeneration": 1}})
     world.heed_policies()
@@ -222,7 +222,7 @@ async def test_the_first_look_counts_though_it_failed() -> None:
 
 
 async def test_a_store_that_hangs_is_told_in_time_and_holds_up_its_own_tables_only() -> None:
-    lake, world = Lake(), World({})
+    lake, world = Lake(), ClusterCache({})
     lake.hangs["file:/stuck/a"] = threading.Event()
     world.policy_seen(policy_body("a", table={"path": "/stuck/a"}))
     world.policy_seen(policy_body("b", table={"path": "/lake/b"}))
@@ -240,7 +240,7 @@ async def test_a_store_that_hangs_is_told_in_time_and_holds_up_its_own_tables_on
 
 async def test_those_whose_turn_has_not_come_in_a_store_that_answers_are_not_told_as_unread() -> None:
     class Slow(Lake):
-        def look(self, key: TableKey) -> Look:
+        def look(self, key: TableKey) -> TableObservation:
             time.sleep(0.02)
             return super().look(key)
 
@@ -264,7 +264,7 @@ async def test_those_whose_turn_does_not_come_in_a_store_that_hangs_are_told_as_
 
 async def test_few_tables_are_looked_at_at_a_time() -> None:
     names = [f"t{number}" for number in range(40)]
-    lake, world = Lake(), World({})
+    lake, world = Lake(), ClusterCache({})
     for name in names:
         world.policy_seen(policy_body(name, table={"path": f"/{name}/table"}))
     world.heed_policies()
@@ -275,7 +275,7 @@ async def test_few_tables_are_looked_at_at_a_time() -> None:
 
 
 async def test_policies_that_were_told_of_already_are_not_all_looked_at_at_once() -> None:
-    lake, world = Lake(), World({})
+    lake, world = Lake(), ClusterCache({})
     for number in range(50):
         body = policy_body(f"t{number}", table={"path": f"/lake/t{number}"})
         world.policy_seen(body | {"status": {"observedGeneration": 1}})

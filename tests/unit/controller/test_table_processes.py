@@ -18,8 +18,8 @@ from sluice.processes.limits import Limits
 from sluice.tables import TableFacts, TableKey, key_of_name, key_of_path
 from sluice.tables.log import FoundCommit, LogUnreadableError, RunQuestion, StampedCommit
 from sluice.tables.open_tables import OpenTables
-from sluice.tables.table_observation import Look
-from sluice.tables.table_observer import TableLooks
+from sluice.tables.table_observation import TableObservation
+from sluice.tables.table_observer import TableObserver
 from unit.tables.hostile_logs import equal_rows_in_checkpoint, large_line_in_commit
 from unit.tables.lake import column, commit, metadata, orders
 
@@ -76,7 +76,7 @@ def test_a_look_is_that_of_the_log_and_what_did_not_change_is_the_same(
     reads: TableProcesses, key: TableKey, tmp_path: Path
 ) -> None:
     first = reads.look(key)
-    assert (first.state, first.files) == ((there := TableLooks().look(key)).state, there.files)
+    assert (first.state, first.files) == ((there := TableObserver().look(key)).state, there.files)
     again = reads.look(key)
     assert again.at > first.at
     assert (again.state, again.files, again.history) == (first.state, first.files, first.history)
@@ -141,7 +141,7 @@ def test_what_cannot_be_read_is_told_as_without_a_process(
     commit(tmp_path / "broken", 0)
     key = key_of_path(str(tmp_path / where))
     assert reads.facts(key) == OpenTables().facts(key)
-    assert reads.look(key).state == TableLooks().look(key).state
+    assert reads.look(key).state == TableObserver().look(key).state
     name = key_of_name("sales.orders")
     assert reads.facts(name) == OpenTables().facts(name)
 
@@ -161,7 +161,7 @@ def test_a_log_that_takes_too_much_memory_counts_as_unread_and_others_are_read_m
     assert reads.facts(key).unread is None
     at_first = own_memory()
     with ThreadPoolExecutor(2) as beside:
-        reading: tuple[Callable[[TableKey], TableFacts | Look], ...] = (reads.facts, reads.look)
+        reading: tuple[Callable[[TableKey], TableFacts | TableObservation], ...] = (reads.facts, reads.look)
         answers = [beside.submit(read, hostile) for read in reading]
         served = 0
         while not all(answer.done() for answer in answers):
@@ -171,7 +171,7 @@ def test_a_log_that_takes_too_much_memory_counts_as_unread_and_others_are_read_m
         facts, look = (answer.result() for answer in answers)
     assert served > 10
     assert isinstance(facts, TableFacts)
-    assert isinstance(look, Look)
+    assert isinstance(look, TableObservation)
     expected = (
         f"the log of {hostile} cannot be read: its reader needed more than 160 MiB of memory: run OPTIMIZE and write a "
         "checkpoint, so that the log names fewer files, or raise the operator's memory limit"

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.controller.readers.store_threads import PER_STORE
 from sluice.controller.readers.table_reader import TableReader
 from sluice.engines import RuntimeProfile
@@ -41,13 +41,13 @@ class Lake:
         return self.facts.get(key, unread("nothing there"))
 
 
-def world() -> World:
-    return World({"default": RuntimeProfile(spark_version="4.2.0", delta_version="4.4.0")})
+def world() -> ClusterCache:
+    return ClusterCache({"default": RuntimeProfile(spark_version="4.2.0", delta_version="4.4.0")})
 
 
 @asynccontextmanager
 async def reading(
-    seen: World, lake: Lake, patience: float = 5.0, fresh: float = 60.0, pause: float = 0.0
+    seen: ClusterCache, lake: Lake, patience: float = 5.0, fresh: float = 60.0, pause: float = 0.0
 ) -> AsyncIterator[TableReader]:
     reader = TableReader(seen, lake.read, patience=patience, fresh_seconds=fresh, least_pause=pause)
     try:

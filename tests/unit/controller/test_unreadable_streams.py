@@ -7,7 +7,7 @@ import pytest
 
 from sluice.api.base import Json
 from sluice.api.job_status import Phase
-from sluice.controller.scheduling.admission import Admitting
+from sluice.controller.scheduling.admission import JobAdmission
 from unit.controller.bodies import job_body
 from unit.controller.test_admission import Leases, admitting, turn
 from unit.lifecycle.objects import application
@@ -17,7 +17,7 @@ LONG_AGO = datetime.now(UTC) - timedelta(hours=1)
 BOTH = "DELETE FROM delta.`/lake/orders` WHERE id = 1; DELETE FROM delta.`/lake/other` WHERE id = 1"
 
 
-async def streaming(yields: str) -> tuple[Leases, Admitting]:
+async def streaming(yields: str) -> tuple[Leases, JobAdmission]:
     """The stream `s`, as it was granted by this leader."""
     leases, asked = admitting({})
     given = spec()
@@ -31,7 +31,7 @@ async def streaming(yields: str) -> tuple[Leases, Admitting]:
     return leases, asked
 
 
-def changed(asked: Admitting, version: int, **given: Any) -> None:
+def changed(asked: JobAdmission, version: int, **given: Any) -> None:
     """Edits the spec of the stream."""
     body = asked.world.jobs["uid-s"].body
     stream: Json = body["spec"]["stream"] | given
@@ -40,7 +40,7 @@ def changed(asked: Admitting, version: int, **given: Any) -> None:
     asked.read("uid-s")
 
 
-def waits(asked: Admitting, name: str, sql: str, minutes: int = 0) -> None:
+def waits(asked: JobAdmission, name: str, sql: str, minutes: int = 0) -> None:
     body = job_body(name, sql=sql)
     queued_at = (LONG_AGO + timedelta(minutes=minutes)).isoformat()
     asked.world.job_seen(body | {"status": {"phase": "Waiting", "queuedAt": queued_at}})

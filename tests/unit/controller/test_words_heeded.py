@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sluice.api.names import ANNOTATION_RETRY
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.controller.process.timers import Timers
 from sluice.controller.scheduling.loop import Loop
 from unit.controller.bodies import job_body
@@ -16,7 +16,7 @@ from unit.controller.bodies import job_body
 @pytest.mark.parametrize("word", ["1", "", "x" * 1000])
 @pytest.mark.parametrize("deleted", [False, True])
 async def test_a_word_is_heeded_unless_its_job_is_being_deleted(word: str, *, deleted: bool) -> None:
-    world, did = World({}), list[str]()
+    world, did = ClusterCache({}), list[str]()
     body = job_body("a") | {"status": {"phase": "Failed", "observedGeneration": 1}}
     body["metadata"]["annotations"] = {ANNOTATION_RETRY: word}
     if deleted:

@@ -6,7 +6,7 @@ import pytest
 
 from sluice.api.base import Json
 from sluice.engines import Stage, engine_of, observe
-from sluice.engines.apache_states import FAILURES, MEANINGS, Meaning
+from sluice.engines.apache_states import FAILURES, MEANINGS, StateMeaning
 
 ALL = [
     "Submitted",
@@ -88,7 +88,7 @@ def test_one_that_is_being_deleted_starts_no_other_if_it_has_had_its_driver(stat
 @pytest.mark.parametrize("state", ALL)
 def test_what_had_its_driver_and_has_none_is_lost(state: str) -> None:
     """With what it says alone, and with what it has said before."""
-    had = MEANINGS[state] is Meaning.HAS_HAD_ITS_DRIVER
+    had = MEANINGS[state] is StateMeaning.HAS_HAD_ITS_DRIVER
     stage = observe(application(state), None, driver_seen=False).stage
     assert stage is (Stage.LOST if had else Stage.NO_DRIVER if state in FINAL else Stage.STARTING)
     later = observe(application("DriverStarted", state), None, driver_seen=False).stage

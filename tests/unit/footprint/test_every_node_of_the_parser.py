@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from sluice.footprint import NotUnderstoodError, split
 from sluice.footprint.sql.nodes import PROJECTIONS, RELATIONS, SCALARS, UNDERSTOOD, stranger
-from sluice.footprint.sql.statement_context import Reading, Surroundings
+from sluice.footprint.sql.statement_context import StatementContext, Surroundings
 from sluice.footprint.statements import insert, merge
 from sluice.footprint.statements.row_level_statements import against_rows
 from sluice.predicates.syntax import statement_in, tokens_of
@@ -44,7 +44,7 @@ def tree_of(query: str, table: str = "INSERT INTO {t} BY NAME ") -> exp.Expr:
 
 def is_narrow(tree: exp.Expr) -> bool:
     (statement,) = split(f"INSERT INTO {TARGET} SELECT 1")
-    reading = Reading(statement, T, Surroundings(facts={T: FACTS}), end=5)
+    reading = StatementContext(statement, T, Surroundings(facts={T: FACTS}), end=5)
     reading.__dict__["tree"] = tree
     read = merge.merge if isinstance(tree, exp.Merge) else insert.insert
     try:
@@ -134,7 +134,7 @@ def test_arguments_of_clauses_and_statements_that_are_not_listed_are_refused_or_
 
 def test_a_condition_with_a_node_or_an_argument_that_is_not_listed_is_none_that_rows_are_told_by() -> None:
     (statement,) = split(f"DELETE FROM {TARGET} WHERE id = 1")
-    reading = Reading(statement, T, Surroundings(facts={T: FACTS}), end=5)
+    reading = StatementContext(statement, T, Surroundings(facts={T: FACTS}), end=5)
     tree = statement_in(tokens_of("DELETE FROM t WHERE id IN (1, -2) AND n + 1 > 2"), "")
     condition = tree.args["where"]
     assert against_rows(reading, [condition]) is None

@@ -8,7 +8,7 @@ import pytest
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.footprint import JobFootprint, NotUnderstoodError, TableFootprint, footprint_of
 from sluice.footprint.sql.known import VERSIONS, settings_of
-from sluice.footprint.sql.setting_effects import Meaning, meaning_of
+from sluice.footprint.sql.setting_effects import SettingEffect, meaning_of
 from sluice.predicates import Table
 from sluice.tables import LogStore, TableFacts, key_of_path, oss
 
@@ -302,5 +302,5 @@ def test_every_known_setting_is_sorted() -> None:
     listed = {key for version in VERSIONS for key in settings_of(version)}
     sorted_ = [meaning_of(key, "\0", None) for key in listed]
     assert len(listed) > 1100
-    assert 400 < sorted_.count(Meaning.HARMLESS) < 600
-    assert sorted_.count(Meaning.ANYTHING) > 400
+    assert 400 < sorted_.count(SettingEffect.HARMLESS) < 600
+    assert sorted_.count(SettingEffect.ANYTHING) > 400

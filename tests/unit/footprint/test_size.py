@@ -12,7 +12,7 @@ from sluice.api.job import DeltaWriteJobSpec
 from sluice.api.sql import SQL_BYTES
 from sluice.footprint import JobFootprint, NotUnderstoodError, footprint_of
 from sluice.footprint.queries import cells
-from sluice.footprint.sql.tree_summary import Survey
+from sluice.footprint.sql.tree_summary import TreeSummary
 from sluice.predicates import Table
 from sluice.predicates.limits import MAX_TOKENS
 from sluice.tables import TableFacts, TableKey, key_of_path, oss
@@ -113,11 +113,11 @@ def test_conditions_are_looked_at_once_however_many_columns_they_may_speak_of(
 ) -> None:
     looked_at: list[exp.Expr] = []
 
-    def looking(node: exp.Expr) -> Survey:
+    def looking(node: exp.Expr) -> TreeSummary:
         looked_at.append(node)
-        return Survey(node)
+        return TreeSummary(node)
 
-    monkeypatch.setattr(cells, "Survey", looking)
+    monkeypatch.setattr(cells, "TreeSummary", looking)
     names = [f"c{number}" for number in range(200)]
     said = " AND ".join(f"{name} = 1" for name in names)
     lists = ", ".join(f"s.{name}" for name in names)

@@ -2,16 +2,16 @@
 
 import pytest
 
-from sluice.installations.revocation import Answer, Request
+from sluice.installations.revocation import RevocationAnswer, RevocationRequest
 
 
 def test_what_is_written_is_what_is_read() -> None:
-    request, answer = Request("id", "uid/1"), Answer("id", True, "freed")
-    assert Request.from_json(request.to_json()) == request
-    assert Answer.from_json(answer.to_json()) == answer
+    request, answer = RevocationRequest("id", "uid/1"), RevocationAnswer("id", True, "freed")
+    assert RevocationRequest.from_json(request.to_json()) == request
+    assert RevocationAnswer.from_json(answer.to_json()) == answer
 
 
 @pytest.mark.parametrize("text", ["", "uid/1", "{}", '{"id": 1, "holder": "u/1"}', "[]", "[" * 100_000])
 def test_anything_else_is_no_request(text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - json's own, or ours
-        Request.from_json(text)
+        RevocationRequest.from_json(text)

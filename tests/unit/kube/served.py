@@ -12,7 +12,7 @@ from kubernetes.aio import client
 
 from sluice.kube.client import Kube
 from sluice.kube.connection import Connection
-from sluice.kube.rate_limit import Pace
+from sluice.kube.rate_limit import RateLimit
 
 
 @dataclass
@@ -49,7 +49,7 @@ def told(body: Any, status: int = 200, **headers: str) -> tuple[int, dict[str, s
 @asynccontextmanager
 async def served(
     *answers: tuple[int, dict[str, str], str],
-    pace: Pace | None = None,
+    pace: RateLimit | None = None,
 ) -> AsyncIterator[Served]:
     one = Served(list(answers))
     application = web.Application()

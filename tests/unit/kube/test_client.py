@@ -12,7 +12,7 @@ from sluice.api.base import Json
 from sluice.kube import client
 from sluice.kube.client import ApiError, Kube
 from sluice.kube.connection import Connection
-from sluice.kube.rate_limit import Pace
+from sluice.kube.rate_limit import RateLimit
 from sluice.kube.resources import JOBS, KUBEFLOW_APPLICATIONS, LEASES, POLICIES
 from unit.kube.served import Served, served, told
 
@@ -165,7 +165,7 @@ async def test_an_unavailable_server_is_asked_again_but_not_sent_a_change_again(
 
 
 async def test_the_lease_waits_for_no_turn_and_is_not_sent_again(slept: list[float]) -> None:
-    used_up = Pace(rate=0.001, burst=1)
+    used_up = RateLimit(rate=0.001, burst=1)
     used_up.reserve()
     async with served(BUSY, DONE, pace=used_up) as api:
         with pytest.raises(ApiError):

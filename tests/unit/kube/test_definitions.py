@@ -9,7 +9,7 @@ import yaml
 
 from sluice.api.served_fields import KINDS, missing_in, unknown_in
 from sluice.kube.client import ApiError
-from sluice.kube.definitions import Difference, look_at_definitions
+from sluice.kube.definitions import DefinitionDifference, look_at_definitions
 from unit.kube.served import served, told
 
 CRDS = {
@@ -65,7 +65,7 @@ def test_what_is_kept_though_it_is_not_described_does_not_lack() -> None:
 def test_a_later_definition_is_no_older_one() -> None:
     later = copy.deepcopy(CRDS["DeltaWriteJob"])
     later["properties"]["spec"]["properties"]["hope"] = {"type": "string"}
-    one = Difference("DeltaWriteJob", unknown=unknown_in("DeltaWriteJob", later))
+    one = DefinitionDifference("DeltaWriteJob", unknown=unknown_in("DeltaWriteJob", later))
     assert not one.is_older
     assert "later version: it also has spec.hope" in str(one)
 

@@ -6,7 +6,7 @@ import pytest
 
 from sluice.api.engine_kind import EngineKind
 from sluice.kube.resources import CONFIG_MAPS, DEFINITIONS, EVENTS, JOBS
-from sluice.kube.rights import Ask, Right, Where, asks, may_account, may_i, rights_of
+from sluice.kube.rights import AccessQuestion, Right, Where, asks, may_account, may_i, rights_of
 from unit.kube.served import served, told
 
 OPERATIONS = Path(__file__).parents[3] / "docs" / "operations.md"
@@ -58,7 +58,9 @@ def test_a_spark_operator_that_is_not_made_use_of_takes_no_rights() -> None:
 
 @pytest.mark.parametrize("allowed", [True, False])
 async def test_the_api_server_is_asked_as_it_wants_to_be(allowed: bool) -> None:
-    ask = Ask("update", Right(("update",), CONFIG_MAPS, Where.CLAIMS, "", name="one"), "kube-system")
+    ask = AccessQuestion(
+        "update", Right(("update",), CONFIG_MAPS, Where.CLAIMS, "", name="one"), "kube-system"
+    )
     async with served(told({"status": {"allowed": allowed}}, 201)) as server:
         assert await may_i(server.kube, ask) is allowed
         assert await may_account(server.kube, ask, "ops", "sluice") is allowed

@@ -7,8 +7,8 @@ import pytest
 
 from sluice.api.base import Json
 from sluice.controller import command
-from sluice.controller.cache.cluster_cache import World
-from sluice.controller.leadership.prerequisites import Surroundings
+from sluice.controller.cache.cluster_cache import ClusterCache
+from sluice.controller.leadership.prerequisites import Prerequisites
 from sluice.controller.process import logs
 from sluice.controller.process.configuration import OperatorConfig
 from sluice.engines import RuntimeProfile
@@ -36,7 +36,7 @@ async def test_the_operator_does_not_begin_there() -> None:
     async with served(told(OLD)) as server:
         config = OperatorConfig(runtimes=PROFILES)
         with pytest.raises(TooOldError, match=r"v1\.28\.9-eks is too old"):
-            await Surroundings(server.kube, World(PROFILES), config).begin()
+            await Prerequisites(server.kube, ClusterCache(PROFILES), config).begin()
 
 
 def test_it_ends_with_the_code_of_what_does_not_heal_by_itself(

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from sluice.api.job_status import Attempt
-from sluice.controller.readers.run_commits import RunLogs
+from sluice.controller.readers.run_commits import RunCommits
 from sluice.engines import Observation, Stage
-from sluice.lifecycle.evidence.log_findings import LogsSay
+from sluice.lifecycle.evidence.log_findings import LogFindings
 from sluice.lifecycle.evidence.outcome import closed, looked_at, must_ask_logs
 from sluice.lifecycle.job.job_view import JobView
 from sluice.tables.log import commits_of
@@ -28,8 +28,8 @@ def ended_with(exit_code: int, **result: Any) -> Observation:
     return Observation(Stage.ENDED, exit_code=exit_code, message=message)
 
 
-async def what_logs_say(job: JobView, attempt: Attempt, seen: Observation) -> LogsSay:
-    logs = RunLogs(commits_of, lambda _: None)
+async def what_logs_say(job: JobView, attempt: Attempt, seen: Observation) -> LogFindings:
+    logs = RunCommits(commits_of, lambda _: None)
     try:
         return await logs.what_logs_say(job, attempt, looked_at(seen))
     finally:

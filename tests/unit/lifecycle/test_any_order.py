@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.job_status import Attempt
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.engines import RuntimeProfile, Stage
 from sluice.kube.mirror import Mirror, version_of
 from sluice.kube.paged_list import list_into
@@ -24,7 +24,7 @@ from sluice.lifecycle.attempt.next_step import Cover, next_step
 from sluice.lifecycle.attempt.withdrawal import Creates
 from sluice.lifecycle.evidence.attempt_evidence import PROVED, evidence_of
 from sluice.lifecycle.evidence.deletion import leaving
-from sluice.lifecycle.evidence.log_findings import LogsSay
+from sluice.lifecycle.evidence.log_findings import LogFindings
 from sluice.lifecycle.evidence.outcome import closed, must_ask_logs, phase_after
 from sluice.lifecycle.job.job_view import JobView
 from unit.controller.bodies import job_body
@@ -310,7 +310,7 @@ def play(actions: list[str]) -> tuple[Truth, list[Truth]]:
     return truth, then
 
 
-def deliver(seen: World, event: Event) -> None:
+def deliver(seen: ClusterCache, event: Event) -> None:
     mirror = mirror_of(seen, event.kind)
     if event.is_end:
         mirror.gone(event.body["metadata"]["uid"], version_of(event.body))
@@ -318,20 +318,20 @@ def deliver(seen: World, event: Event) -> None:
         mirror.seen(event.body)
 
 
-def mirror_of(seen: World, kind: str) -> Mirror:
+def mirror_of(seen: ClusterCache, kind: str) -> Mirror:
     return {mirror.resource.plural: mirror for mirror in seen.mirrors}[
         {"job": "deltawritejobs", "application": "sparkapplications", "pod": "pods"}[kind]
     ]
 
 
-def in_order(truth: Truth) -> World:
-    seen = World(PROFILES)
+def in_order(truth: Truth) -> ClusterCache:
+    seen = ClusterCache(PROFILES)
     for event in truth.events:
         deliver(seen, event)
     return seen
 
 
-def listed(seen: World, truth: Truth) -> World:
+def listed(seen: ClusterCache, truth: Truth) -> ClusterCache:
     class Api:
         async def pages(self, resource: Any, *_: Any) -> AsyncIterator[Json]:
             kind = next(kind for kind in KINDS if mirror_of(seen, kind).resource is resource)
@@ -349,7 +349,7 @@ def listed(seen: World, truth: Truth) -> World:
     return seen
 
 
-def verdict(seen: World) -> Any:
+def verdict(seen: ClusterCache) -> Any:
     """Who holds, what comes next, and what is said of it."""
     of_job, job = seen.evidence(UID), seen.jobs.get(UID)
     everything = {UID: of_job}
@@ -363,7 +363,7 @@ def verdict(seen: World) -> Any:
         one = of_job.of(attempt)
         found.append(next_step(job, one, Cover(lease(attempt.number)), Creates(), NOW))
         if one.seen.stage in PROVED:
-            logs = LogsSay() if must_ask_logs(one.seen, is_application=False) else None
+            logs = LogFindings() if must_ask_logs(one.seen, is_application=False) else None
             found.append(phase_after(closed(attempt, one.seen, logs, NOW)))
     else:
         known = sorted(of_job.by_application.items())
@@ -388,12 +388,12 @@ def test_whatever_came_in_whichever_order_after_a_list_all_is_as_if_it_had_come_
     drawn: tuple[Truth, list[Truth], list[int]],
 ) -> None:
     truth, _, order = drawn
-    seen = World(PROFILES)
+    seen = ClusterCache(PROFILES)
     for index in order:
         deliver(seen, truth.events[index])
     expected = verdict(in_order(truth))
     assert verdict(listed(seen, truth)) == expected
-    assert verdict(listed(World(PROFILES), truth)) == expected
+    assert verdict(listed(ClusterCache(PROFILES), truth)) == expected
 
 
 @settings(max_examples=120)
@@ -403,7 +403,7 @@ def test_an_attempt_whose_driver_may_write_is_held_at_every_moment(
 ) -> None:
     """It is held from its intent on, which the leader itself writes. Once the job is gone the leader looks before it lets go."""
     truth, then, order = drawn
-    seen, latest = World(PROFILES), 1
+    seen, latest = ClusterCache(PROFILES), 1
     deliver(seen, truth.events[0])
     deliver(seen, truth.events[1])
     for index in order:
@@ -419,7 +419,7 @@ def test_an_attempt_whose_driver_may_write_is_held_at_every_moment(
             assert seen.evidence(UID).holds(number)
 
 
-def _is_known(seen: World, number: int) -> bool:
+def _is_known(seen: ClusterCache, number: int) -> bool:
     """The leader's own writes count as seen from their answers on: the intent, if the job is still there."""
     job = seen.jobs.get(UID)
     return job is None or any(attempt.number == number for attempt in job.status.attempts)
@@ -436,7 +436,7 @@ def _is_left(now: Truth, number: int) -> bool:
 @given(deliveries())
 def test_no_end_is_told_before_it_is_so(drawn: tuple[Truth, list[Truth], list[int]]) -> None:
     truth, then, order = drawn
-    seen, latest = World(PROFILES), 0
+    seen, latest = ClusterCache(PROFILES), 0
     for index in order:
         latest = max(latest, index)
         deliver(seen, truth.events[index])

@@ -11,9 +11,9 @@ import pytest
 
 from sluice.api.base import Json
 from sluice.api.job_status import Attempt, Commit, Outcome, Phase
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.engines import Observation, RuntimeProfile
-from sluice.lifecycle.evidence.log_findings import LogsSay
+from sluice.lifecycle.evidence.log_findings import LogFindings
 from sluice.lifecycle.evidence.outcome import closed, footprint_said, must_ask_logs, phase_after
 from sluice.lifecycle.job.job_view import JobView
 from sluice.lifecycle.spec.footprint_violations import FootprintSaid
@@ -25,7 +25,7 @@ from unit.tables import lake
 
 
 def _application(path: Path, **declared: Any) -> JobView:
-    seen = World({"default": RuntimeProfile(spark_version="4.2.0")})
+    seen = ClusterCache({"default": RuntimeProfile(spark_version="4.2.0")})
     footprint = {"table": {"path": str(path)}, "operation": "Append", **declared}
     spec = {"application": {"engine": "kubeflow", "template": {"type": "Python"}}, "footprint": [footprint]}
     body = job_body("a") | {"spec": spec}
@@ -194,7 +194,7 @@ async def test_a_log_that_cannot_be_read_leaves_open_what_a_program_did_outside_
 ) -> None:
     """Of a name that no policy binds to a path the operator knows no log."""
     seen = _reported(Path("/lake/orders"), 1)
-    logs = LogsSay(
+    logs = LogFindings(
         unread=("default.orders: no path",),
         of_application=True,
         footprint=FootprintSaid(is_held=None, message="not known: default.orders: no path"),
@@ -209,7 +209,7 @@ def test_what_a_program_did_after_its_own_look_has_strayed_by_the_logs() -> None
     statements = [{"number": 1, "state": "NoCommit"}]
     seen = ended_with(1, outcome="Succeeded", statements=statements, footprint=looked)
     strayed = FootprintSaid(is_held=False, message="it touched more")
-    logs = LogsSay(of_application=True, footprint=strayed)
+    logs = LogFindings(of_application=True, footprint=strayed)
     assert closed(ATTEMPT, seen, logs, BEGUN).footprint_held is False
     assert footprint_said(seen, logs) == strayed
     doubtful = replace(logs, footprint=FootprintSaid(is_held=None, message="not known"))
@@ -233,7 +233,7 @@ def test_a_program_that_fails_after_it_has_reported_success_has_failed(
     seen = ended_with(exit_code, outcome="Succeeded", statements=[])
     commit = Commit(table="file:/t", version=4, operation="WRITE")
     assert must_ask_logs(seen, is_application=True)
-    ended = closed(ATTEMPT, seen, LogsSay((commit,), of_application=True), BEGUN, deleted=deleted)
+    ended = closed(ATTEMPT, seen, LogFindings((commit,), of_application=True), BEGUN, deleted=deleted)
     assert (ended.outcome, ended.commits, ended.commits_known) == (outcome, (commit,), False)
     assert phase_after(ended)[:2] == (Phase.FAILED, reason)
     assert f"it reported success, and ended with exit code {exit_code} after that" in (ended.message or "")

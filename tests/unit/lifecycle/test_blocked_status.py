@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sluice.admission import Blocking, Decision, Holder, Waiter
+from sluice.admission import AdmissionDecision, Blocking, Holder, Waiter
 from sluice.api.job import DeltaWriteJobSpec, WhenBlocked
 from sluice.conflicts import Conflict, Level, Verdict, conflict_between
 from sluice.footprint import footprint_of
@@ -34,7 +34,7 @@ def told(
     **counted: Any,
 ) -> tuple[str, str, str]:
     blocking = Blocking(Holder("h", "etl/h", NOTHING), CONFLICT, holds=holds)
-    decision = Decision(WAITER, (blocking,), **({"count": 1} | counted))
+    decision = AdmissionDecision(WAITER, (blocking,), **({"count": 1} | counted))
     return outcome_of_waiting(when_blocked, patience, decision, waited, again=again)
 
 
@@ -77,7 +77,7 @@ def test_of_a_job_on_another_table_no_more_is_said_than_that_the_two_may_be_one(
         blocking = Blocking(Holder("h", "etl/h", theirs), conflict, holds=holds)
         waiter = Waiter("w", "etl/w", mine, 0, QUEUED, QUEUED)
         _, _, message = outcome_of_waiting(
-            WhenBlocked.WAIT, None, Decision(waiter, (blocking,), count=1), 0.0
+            WhenBlocked.WAIT, None, AdmissionDecision(waiter, (blocking,), count=1), 0.0
         )
         assert message.startswith(f"waits for etl/h, which {state} ({begins}")
 
@@ -88,7 +88,7 @@ def test_of_a_job_on_a_table_with_the_same_id_that_is_said(*, either: bool) -> N
     mine, theirs = (with_id("7d1f", deleting_from(f"delta.`/lake/{name}`")) for name in ("x", "y"))
     conflict = conflict_between(*((theirs, mine) if either else (mine, theirs)))
     assert conflict is not None
-    decision = Decision(
+    decision = AdmissionDecision(
         Waiter("w", "etl/w", mine, 0, QUEUED, QUEUED),
         (Blocking(Holder("h", "etl/h", theirs), conflict, holds=True),),
         count=1,

@@ -9,11 +9,11 @@ import pytest
 from sqlglot import exp
 
 from sluice.api.job import DeltaWriteJobSpec
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.engines import RuntimeProfile
 from sluice.footprint import NotUnderstoodError, footprint_of, texts_of
 from sluice.footprint.sql import statement_context, statement_splitter
-from sluice.lifecycle.spec.compiled_spec import Work, Works
+from sluice.lifecycle.spec.compiled_spec import CompiledSpec, CompiledSpecs
 from sluice.predicates import Table
 from sluice.tables import Names, TableFacts, key_of_path, unread
 from unit.controller.bodies import PARTITIONED, UPDATE, job_body
@@ -104,7 +104,7 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 
 def test_no_text_is_read_again_when_a_table_changes(parsed: Counter[str]) -> None:
-    seen = World(PROFILES)
+    seen = ClusterCache(PROFILES)
     seen.job_seen(job_body("a"))
     assert seen.jobs["uid-a"].tables == (ORDERS,)
     for facts in (PARTITIONED, COLUMNS, unread("the store is down"), PARTITIONED):
@@ -116,7 +116,7 @@ def test_no_text_is_read_again_when_a_table_changes(parsed: Counter[str]) -> Non
 
 
 def test_jobs_with_an_equal_spec_share_what_was_read(parsed: Counter[str]) -> None:
-    seen = World(PROFILES)
+    seen = ClusterCache(PROFILES)
     seen.table_seen(ORDERS, PARTITIONED)
     for name in ("a", "b", "c"):
         seen.job_seen(job_body(name))
@@ -129,7 +129,7 @@ def test_jobs_with_an_equal_spec_share_what_was_read(parsed: Counter[str]) -> No
 
 
 def test_what_is_refused_is_read_once_too(parsed: Counter[str]) -> None:
-    seen = World(PROFILES)
+    seen = ClusterCache(PROFILES)
     for name in ("a", "b"):
         seen.job_seen(job_body(name, sql="DELETE delta.`/lake/orders` FROM"))
         for _ in range(2):
@@ -139,13 +139,13 @@ def test_what_is_refused_is_read_once_too(parsed: Counter[str]) -> None:
 
 
 def test_an_equal_spec_under_other_profiles_is_read_by_itself() -> None:
-    works, spec = Works(), job_body("a")["spec"]
+    works, spec = CompiledSpecs(), job_body("a")["spec"]
     assert works.of(spec, PROFILES, "etl") is works.of(dict(spec), PROFILES, "etl")
     assert works.of(spec, dict(PROFILES), "etl") is not works.of(spec, PROFILES, "etl")
 
 
 def test_specs_are_kept_up_to_a_number_of_characters() -> None:
-    works = Works(most_characters=100)
+    works = CompiledSpecs(most_characters=100)
     specs = [{"sql": f"{number}" * 30} for number in range(3)]
     first, second, third = (works.of(spec, PROFILES, "etl") for spec in specs)
     assert works.of(specs[2], PROFILES, "etl") is third
@@ -156,7 +156,7 @@ def test_specs_are_kept_up_to_a_number_of_characters() -> None:
 
 
 def test_an_equal_spec_with_a_run_key_is_another_run_in_another_namespace() -> None:
-    works, spec = Works(), job_body("a")["spec"] | {"runKey": "daily"}
+    works, spec = CompiledSpecs(), job_body("a")["spec"] | {"runKey": "daily"}
     assert works.of(spec, PROFILES, "etl") is works.of(spec, PROFILES, "etl")
     runs = [works.of(spec, PROFILES, name).footprint_from_spec.run for name in ("etl", "other")]
     assert runs == ["etl/daily", "other/daily"]
@@ -174,7 +174,7 @@ def test_an_equal_spec_with_a_run_key_is_another_run_in_another_namespace() -> N
     ids=["nothing", "how it waits", "how it is run", "sql", "promise"],
 )
 def test_a_run_stays_the_same_as_long_as_its_work_does(changed: dict[str, object], *, same: bool) -> None:
-    works, spec = Works(), job_body("a")["spec"]
+    works, spec = CompiledSpecs(), job_body("a")["spec"]
     hashes = [works.of(given, PROFILES, "etl").work_hash for given in (spec, spec | changed)]
     assert (hashes[0] == hashes[1]) is same
 
@@ -182,7 +182,7 @@ def test_a_run_stays_the_same_as_long_as_its_work_does(changed: dict[str, object
 NAMES = Names()
 
 
-def _asked(work: Work, facts: Mapping[Any, TableFacts]) -> object:
+def _asked(work: CompiledSpec, facts: Mapping[Any, TableFacts]) -> object:
     try:
         found = work.footprint_with_facts(NAMES, facts, facts)
     except NotUnderstoodError as error:
@@ -209,7 +209,7 @@ def uncollected() -> Iterator[Callable[[], int]]:
 def test_the_trees_of_a_spec_that_is_kept_no_more_go_at_once(
     name: str, uncollected: Callable[[], int]
 ) -> None:
-    works, before = Works(most_characters=1), uncollected()
+    works, before = CompiledSpecs(most_characters=1), uncollected()
     _asked(works.of(SPECS[name], PROFILES, "etl"), FACTS[1])
     gc.collect()  # what was made only to read them
     kept = uncollected()
@@ -220,7 +220,7 @@ def test_the_trees_of_a_spec_that_is_kept_no_more_go_at_once(
 
 @pytest.mark.parametrize("name", SPECS)
 def test_who_still_asks_for_a_spec_that_is_kept_no_more_is_told_as_before(name: str) -> None:
-    works, before, fresh = Works(most_characters=1), Works(), Works()
+    works, before, fresh = CompiledSpecs(most_characters=1), CompiledSpecs(), CompiledSpecs()
     work, kept = works.of(SPECS[name], PROFILES, "etl"), before.of(SPECS[name], PROFILES, "etl")
     assert _asked(work, FACTS[1]) == _asked(kept, FACTS[1])
     works.of({"sql": "OPTIMIZE delta.`/lake/orders`"}, PROFILES, "etl")

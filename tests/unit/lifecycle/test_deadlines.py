@@ -17,7 +17,7 @@ from sluice.lifecycle.attempt.job_events import ending as told_at_the_end
 from sluice.lifecycle.attempt.withdrawal import Creates
 from sluice.lifecycle.evidence.attempt_evidence import evidence_of
 from sluice.lifecycle.evidence.deletion import DeleteApplication
-from sluice.lifecycle.evidence.log_findings import LogsSay
+from sluice.lifecycle.evidence.log_findings import LogFindings
 from sluice.lifecycle.evidence.outcome import closed, phase_after
 from sluice.lifecycle.job.job_view import JobView
 from sluice.lifecycle.retries.retry_decision import cause_of
@@ -107,7 +107,7 @@ WAITS = {
 def test_a_start_is_ended_once_it_takes_longer_than_start_timeout(which: str) -> None:
     objects, limit, reason = STARTS[which]
     waiting = step(*objects, seconds=limit - 1)
-    assert isinstance(waiting, way.Tell)
+    assert isinstance(waiting, way.ReportProgress)
     assert waiting.deadline is not None
     assert waiting.deadline.at == GRANTED + timedelta(seconds=limit), "it is looked at again then"
     assert "if its driver doesn't run by 10:01:30 UTC, the attempt is ended" in waiting.change.message
@@ -124,7 +124,7 @@ def test_what_kept_a_driver_from_starting_is_quoted() -> None:
 def test_a_wait_for_compute_is_told_and_ended_once_it_takes_longer_than_quota_timeout(which: str) -> None:
     limits = {"admission": {"quotaTimeout": "5m"}}
     waiting = step(*WAITS[which], seconds=299, limits=limits)
-    assert isinstance(waiting, way.Tell)
+    assert isinstance(waiting, way.ReportProgress)
     assert (waiting.change.phase, waiting.change.reason) == (Phase.STARTING, "WaitingForCompute")
     assert "if that lasts until 10:04:30 UTC, its leases are released" in waiting.change.message
     reason, message = begun(step(*WAITS[which], seconds=300, limits=limits))
@@ -135,7 +135,7 @@ def test_a_wait_for_compute_is_told_and_ended_once_it_takes_longer_than_quota_ti
 
 
 def test_a_wait_for_compute_ends_after_ten_minutes_if_its_job_says_nothing() -> None:
-    assert isinstance(step(SUSPENDED, seconds=599, limits={}), way.Tell)
+    assert isinstance(step(SUSPENDED, seconds=599, limits={}), way.ReportProgress)
     assert "10m" in begun(step(SUSPENDED, seconds=600, limits={}))[1]
 
 
@@ -143,7 +143,7 @@ def test_what_has_a_node_waits_for_no_compute() -> None:
     limits = {"admission": {"quotaTimeout": "5m"}}
     for objects in ((application("SUBMITTED"), pod(PULLING)), (application("SUBMITTED"),)):
         found = step(*objects, seconds=9999, limits=limits)
-        assert isinstance(found, way.Tell)
+        assert isinstance(found, way.ReportProgress)
         assert (found.change.reason, found.deadline) == ("DriverStarting", None)
 
 
@@ -158,7 +158,7 @@ def test_of_two_limits_the_one_that_comes_first_counts(start: str, quota: str, f
 def test_a_run_is_ended_once_it_takes_longer_than_its_deadline() -> None:
     """It counts from the start of its driver, which is 30 s after the grant."""
     running = step(application("RUNNING"), pod(RUNNING), seconds=89)
-    assert isinstance(running, way.Tell)
+    assert isinstance(running, way.ReportProgress)
     assert running.deadline is not None
     assert running.deadline.at == NOW + timedelta(seconds=60)
     reason, message = begun(step(application("RUNNING"), pod(RUNNING), seconds=90))
@@ -168,13 +168,13 @@ def test_a_run_is_ended_once_it_takes_longer_than_its_deadline() -> None:
 
 def test_a_node_whose_clock_is_behind_shortens_no_run() -> None:
     behind = {"running": {"startedAt": "2026-11-19T08:00:00Z"}}
-    assert isinstance(step(application("RUNNING"), pod(behind), seconds=59), way.Tell)
+    assert isinstance(step(application("RUNNING"), pod(behind), seconds=59), way.ReportProgress)
     assert isinstance(step(application("RUNNING"), pod(behind), seconds=60), way.BeginEnding)
 
 
 def test_without_limits_a_run_is_never_ended() -> None:
     found = step(application("RUNNING"), pod(RUNNING), seconds=1e7, limits={})
-    assert isinstance(found, way.Tell)
+    assert isinstance(found, way.ReportProgress)
     assert found.deadline is None
 
 
@@ -209,10 +209,10 @@ def test_no_limit_is_one_that_cannot_be_read_or_that_matters_no_more(which: str)
 def test_after_a_takeover_a_start_has_a_moment_to_go_on_and_a_run_has_none() -> None:
     """While nobody saw the cluster, perhaps nothing could start there; a driver runs whether it is seen or not."""
     for objects in ((application("SUBMITTED"),), (SUSPENDED,)):
-        assert isinstance(step(*objects, seconds=9999, followed_for=59), way.Tell)
+        assert isinstance(step(*objects, seconds=9999, followed_for=59), way.ReportProgress)
         assert isinstance(step(*objects, seconds=9999, followed_for=60), way.BeginEnding)
     short = {"admission": {"startTimeout": "1s"}}
-    assert isinstance(step(application(), seconds=9999, limits=short, followed_for=0.5), way.Tell)
+    assert isinstance(step(application(), seconds=9999, limits=short, followed_for=0.5), way.ReportProgress)
     assert isinstance(step(application(), seconds=9999, limits=short, followed_for=1), way.BeginEnding)
     assert isinstance(step(application("RUNNING"), pod(RUNNING), seconds=90, followed_for=0), way.BeginEnding)
 
@@ -240,7 +240,7 @@ def test_a_driver_that_runs_by_then_is_left_alone_unless_it_is_its_run_that_is_t
     if reason not in OF_STARTS:
         assert found == DeleteApplication()
         return
-    assert isinstance(found, way.Tell)
+    assert isinstance(found, way.ReportProgress)
     assert found.change.phase is Phase.RUNNING
     assert found.change.attempt is not None
     assert found.change.attempt.ending is None
@@ -271,7 +271,7 @@ def test_a_lost_driver_that_was_to_be_ended_is_still_a_persons_matter() -> None:
 
 def test_an_application_that_was_suspended_while_it_ran_is_ended_once_its_driver_has() -> None:
     suspended = application("SUSPENDED") | {"spec": {"suspend": True}}
-    assert isinstance(step(suspended, pod(RUNNING), seconds=40, limits={}), way.Tell), "not before"
+    assert isinstance(step(suspended, pod(RUNNING), seconds=40, limits={}), way.ReportProgress), "not before"
     found = step(suspended, pod(KILLED), seconds=41, limits={}, attempt=intent(started_at=NOW))
     assert begun(found) == (
         EndingReason.PREEMPTED,
@@ -289,11 +289,11 @@ def test_one_that_was_suspended_before_its_driver_ran_queues_again() -> None:
         assert begun(step(suspended, body, seconds=41))[0] is EndingReason.WAITING_FOR_COMPUTE
 
 
-def ended(attempt: Attempt, seen: Observation, logs: LogsSay | None = None) -> Attempt:
+def ended(attempt: Attempt, seen: Observation, logs: LogFindings | None = None) -> Attempt:
     return closed(attempt, seen, logs, NOW)
 
 
-NOTHING = LogsSay()
+NOTHING = LogFindings()
 NEVER = Observation(Stage.NEVER_STARTS, detail="the application was deleted")
 BY_SIGNAL = Observation(Stage.ENDED, exit_code=143, started_at=NOW)
 COMMITTED = Commit(table="s3://lake/a", version=7, statement=1, operation="WRITE")
@@ -311,7 +311,7 @@ def result(outcome: str, exception: str | None = None) -> Observation:
 def test_a_run_that_was_ended_for_its_deadline_fails_with_what_it_had_committed() -> None:
     attempt = being_ended(EndingReason.DEADLINE_EXCEEDED, started_at=NOW)
     for seen in (BY_SIGNAL, replace(BY_SIGNAL, exit_code=137), result("Failed", "Terminated")):
-        after = ended(attempt, seen, LogsSay((COMMITTED,)))
+        after = ended(attempt, seen, LogFindings((COMMITTED,)))
         assert (after.outcome, after.commits) == (Outcome.DEADLINE_EXCEEDED, (COMMITTED,))
         phase, reason, message = phase_after(after)
         assert (phase, reason) == (Phase.FAILED, "DeadlineExceeded")
@@ -369,21 +369,21 @@ def test_a_container_that_was_ended_while_it_started_is_no_run_if_the_logs_say_s
     seen = Observation(Stage.ENDED, exit_code=137, detail="ContainerStatusUnknown")
     attempt = being_ended(reason)
     assert ended(attempt, seen, NOTHING).outcome is outcome
-    for logs in (LogsSay((COMMITTED,)), LogsSay(unread=("no answer",))):
+    for logs in (LogFindings((COMMITTED,)), LogFindings(unread=("no answer",))):
         assert ended(attempt, seen, logs).outcome is Outcome.DRIVER_LOST
     assert ended(attempt, replace(seen, started_at=NOW), NOTHING).outcome is Outcome.DRIVER_LOST
     assert ended(attempt.model_copy(update={"started_at": NOW}), seen, NOTHING).outcome is Outcome.DRIVER_LOST
 
 
 def test_a_preempted_driver_is_a_lost_one_with_what_it_had_committed() -> None:
-    after = ended(being_ended(EndingReason.PREEMPTED, started_at=NOW), BY_SIGNAL, LogsSay((COMMITTED,)))
+    after = ended(being_ended(EndingReason.PREEMPTED, started_at=NOW), BY_SIGNAL, LogFindings((COMMITTED,)))
     assert (after.outcome, after.commits) == (Outcome.DRIVER_LOST, (COMMITTED,))
     assert (after.message or "").startswith("it took too long; it had committed version 7")
 
 
 def test_a_run_for_which_streams_paused_for_too_long_fails_with_what_it_had_committed() -> None:
     attempt = being_ended(EndingReason.PAUSE_EXCEEDED, started_at=NOW)
-    after = ended(attempt, BY_SIGNAL, LogsSay((COMMITTED,)))
+    after = ended(attempt, BY_SIGNAL, LogFindings((COMMITTED,)))
     phase, reason, message = phase_after(after)
     assert (after.outcome, phase, reason) == (Outcome.DEADLINE_EXCEEDED, Phase.FAILED, "PauseExceeded")
     assert message.startswith("it took too long; it had committed version 7")

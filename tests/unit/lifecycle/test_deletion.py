@@ -42,7 +42,7 @@ def step(*objects: dict[str, Any]) -> deletion.LeavingStep:
 def test_a_running_driver_is_ended_and_then_waited_for() -> None:
     running = pod(RUNNING)
     assert step(application("RUNNING"), running) == deletion.DeletePod(running)
-    assert step(application("RUNNING"), pod(RUNNING, **GOING)) == deletion.Wait()
+    assert step(application("RUNNING"), pod(RUNNING, **GOING)) == deletion.AwaitChange()
     assert step(application("RUNNING"), pod(TERMINATED, **GOING)) == deletion.DeleteApplication()
     assert step(application("RUNNING", **GOING), pod(TERMINATED, **GOING)) == deletion.LetGo()
 
@@ -73,7 +73,7 @@ def test_so_it_is_where_a_container_was_ended_unstarted_and_where_only_a_name_wa
         driver = AttemptDriver(pod=f"{NAME}-driver", pod_uid="uid")
         known = INTENT.model_copy(update={"outcome": outcome, "driver": driver})
         one = Evidence(1, NAME, intent=known, application=application("SUBMITTED", **GOING))
-        assert deletion.leaving(one, "etl") == deletion.NoteLoss()
+        assert deletion.leaving(one, "etl") == deletion.RecordLoss()
         ended = replace(one, intent=known.model_copy(update={"exit_code": 137}))
         assert deletion.leaving(ended, "etl") == deletion.OccupyName()
 
@@ -94,7 +94,7 @@ def test_an_application_without_a_driver_is_deleted_and_its_drivers_name_taken()
 
 def test_a_driver_whose_end_was_not_seen_is_held_until_somebody_says_it_is_dead() -> None:
     left_over = application("COMPLETED")
-    assert step(left_over) == deletion.NoteLoss()
+    assert step(left_over) == deletion.RecordLoss()
     left_over["metadata"]["annotations"] |= told_there()
     annotate = f"kubectl annotate --overwrite sparkapplication.sparkoperator.k8s.io -n etl {NAME} "
     assert step(left_over) == deletion.Hold(
@@ -114,7 +114,7 @@ def test_a_driver_whose_end_was_not_seen_is_held_until_somebody_says_it_is_dead(
 
 def test_a_lost_nodes_driver_says_so_where_its_pod_is_all_that_is_left() -> None:
     lost = pod(**GOING) | {"status": {"phase": "Failed", "reason": "NodeLost"}}
-    assert step(lost) == deletion.NoteLoss()
+    assert step(lost) == deletion.RecordLoss()
     lost["metadata"]["annotations"] |= told_there(loss(lost))
     found = step(lost)
     assert isinstance(found, deletion.Hold)
@@ -167,7 +167,7 @@ def test_a_driver_that_came_after_its_attempt_was_taken_back_is_ended_also_where
         one = Evidence(1, NAME, intent=taken_back, application=application("RUNNING"), pod=silent())
         assert deletion.leaving(one, "etl") == deletion.DeletePod(silent())
         going = Evidence(1, NAME, intent=taken_back, application=application("RUNNING"), pod=silent(**GOING))
-        assert deletion.leaving(going, "etl") == deletion.NoteLoss()
+        assert deletion.leaving(going, "etl") == deletion.RecordLoss()
 
 
 def test_the_outcome_of_one_driver_proves_nothing_of_another_that_bears_its_name() -> None:
@@ -195,7 +195,9 @@ def test_a_word_that_a_driver_is_dead_counts_of_a_silent_node_once_the_pod_is_be
 
 def test_a_driver_that_is_going_is_waited_for_before_its_application_is_touched() -> None:
     going = pod(None, **GOING)
-    assert step(application(), going) == deletion.NoteLoss(SOON), "should its node not have ended it by then"
+    assert step(application(), going) == deletion.RecordLoss(SOON), (
+        "should its node not have ended it by then"
+    )
     noted = application()
     noted["metadata"]["annotations"] |= told_there(loss(going))
     found = step(noted, going)
@@ -210,7 +212,7 @@ def test_a_driver_that_is_going_is_waited_for_before_its_application_is_touched(
 
 def test_no_loss_is_noted_where_a_jobs_status_tells_it() -> None:
     one = Evidence(1, NAME, intent=INTENT, application=application("COMPLETED", **GOING))
-    assert deletion.leaving(one, "etl") == deletion.Wait()
+    assert deletion.leaving(one, "etl") == deletion.AwaitChange()
 
 
 def test_who_says_that_a_driver_is_dead_says_nothing_of_the_one_that_its_application_may_still_start() -> (
@@ -245,4 +247,4 @@ def test_a_driver_whose_node_fell_silent_before_it_told_of_its_container_does_no
     begun = pod(None, **GOING)
     begun["status"] = {"phase": "Pending"}
     one = Evidence(1, NAME, application=application("SUBMITTED", **GOING), pod=begun, namespace_ends=True)
-    assert not isinstance(deletion.leaving(one, "etl"), deletion.Wait)
+    assert not isinstance(deletion.leaving(one, "etl"), deletion.AwaitChange)

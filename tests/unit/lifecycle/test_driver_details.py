@@ -10,7 +10,7 @@ from sluice.api.job_status import Attempt, AttemptDriver
 from sluice.engines import Observation, RuntimeProfile, Stage
 from sluice.lifecycle.attempt import next_step as way
 from sluice.lifecycle.evidence.driver_details import with_driver
-from sluice.lifecycle.job import object_pruning
+from sluice.lifecycle.job import pruned_objects
 from sluice.lifecycle.job.job_view import JobView
 from unit.controller.bodies import job_body
 from unit.lifecycle.objects import NAME, RUNNING, application, placeholder, pod
@@ -41,8 +41,8 @@ def view(default: RuntimeProfile, **spec: Any) -> JobView:
 def test_a_driver_is_told_as_soon_as_it_runs() -> None:
     driver = pod(RUNNING)
     driver["metadata"]["labels"]["spark-app-selector"] = "spark-1"
-    found = step(application("RUNNING"), object_pruning.of_pod(driver))
-    assert isinstance(found, way.Tell)
+    found = step(application("RUNNING"), pruned_objects.of_pod(driver))
+    assert isinstance(found, way.ReportProgress)
     assert found.change.attempt is not None
     assert told(found.change.attempt) == AttemptDriver(
         pod=f"{NAME}-driver", pod_uid=f"uid-of-{NAME}-driver", node="node-1", spark_application="spark-1"

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.engines import RuntimeProfile
-from sluice.lifecycle.spec.footprint_violations import Strayed
+from sluice.lifecycle.spec.footprint_violations import FootprintViolations
 from unit.controller.bodies import job_body
 
 SQL = "DELETE FROM delta.`/lake/orders` WHERE date = DATE '2026-11-19'"
@@ -35,7 +35,7 @@ def finished(body: dict[str, Any], spec_hash: str, *, held: Any) -> dict[str, An
 
 
 def test_jobs_with_the_spec_of_a_run_that_strayed_touch_all_of_their_tables() -> None:
-    world = World(PROFILES)
+    world = ClusterCache(PROFILES)
     world.job_seen(job_body("first", sql=SQL))
     world.job_seen(job_body("same", sql=SQL))
     world.job_seen(job_body("other", sql=SQL.replace("19", "20")))
@@ -52,10 +52,10 @@ def test_jobs_with_the_spec_of_a_run_that_strayed_touch_all_of_their_tables() ->
 
 
 def test_it_is_known_as_long_as_the_job_is_there_even_to_a_new_leader() -> None:
-    told = World(PROFILES)
+    told = ClusterCache(PROFILES)
     told.job_seen(job_body("same", sql=SQL))
     spec_hash = told.jobs["uid-same"].spec_hash
-    world = World(PROFILES)
+    world = ClusterCache(PROFILES)
     world.job_seen(finished(job_body("first", sql=SQL), spec_hash, held=False))
     world.job_seen(job_body("same", sql=SQL))
     assert WHY in world.jobs["uid-same"].footprint.tables[0].widened
@@ -64,7 +64,7 @@ def test_it_is_known_as_long_as_the_job_is_there_even_to_a_new_leader() -> None:
 
 
 def test_what_somebody_wrote_into_a_status_by_hand_is_passed_over() -> None:
-    strayed = Strayed()
+    strayed = FootprintViolations()
     odd: tuple[Any, ...] = (
         None,
         [],

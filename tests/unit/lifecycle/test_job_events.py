@@ -6,7 +6,7 @@ import pytest
 
 from sluice.api.job_status import Attempt, AttemptDriver, AttemptException, Outcome, Phase
 from sluice.api.reasons import CONFLICTS, EventReason, Reason, reason_of
-from sluice.lifecycle.attempt.job_events import Told, ending, started
+from sluice.lifecycle.attempt.job_events import JobEvent, ending, started
 from sluice.lifecycle.evidence.outcome import phase_after
 
 NOW = datetime(2026, 11, 19, 10, tzinfo=UTC)
@@ -30,7 +30,7 @@ ATTEMPT = Attempt(number=1, token=1, hash="h", application="a-1", granted_at=NOW
 def test_each_end_has_its_event(
     phase: Phase, reason: Reason, event: EventReason, message: str, is_warning: bool
 ) -> None:
-    assert ending(phase, reason, "why") == Told(event, message, is_warning)
+    assert ending(phase, reason, "why") == JobEvent(event, message, is_warning)
 
 
 def test_a_failure_that_names_its_reason_is_not_told_it_twice() -> None:
@@ -65,7 +65,7 @@ def test_a_driver_is_told_of_when_it_is_first_seen_running_and_never_again() -> 
     running = ATTEMPT.model_copy(
         update={"started_at": NOW, "driver": AttemptDriver(pod="a-1-driver", node="node-7")}
     )
-    assert started(ATTEMPT, running) == Told(
+    assert started(ATTEMPT, running) == JobEvent(
         EventReason.STARTED, "the driver runs: pod a-1-driver on node node-7"
     )
     assert started(running, running) is None

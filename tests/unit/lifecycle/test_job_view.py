@@ -8,7 +8,7 @@ import pytest
 
 from sluice.api.base import Json
 from sluice.api.job_status import Attempt, Phase
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.engines import RuntimeProfile
 from sluice.footprint import Days, NotUnderstoodError
 from sluice.leases import Lease
@@ -28,8 +28,8 @@ OTHERWISE = TableFacts(columns=Table.of({"id": "bigint", "date": "date"}, ["id"]
 ABSENT = TableFacts(columns=Table.of([]), exists=False)
 
 
-def world(facts: TableFacts | None = PARTITIONED) -> World:
-    seen = World({"default": RuntimeProfile(spark_version="4.2.0", delta_version="4.4.0")})
+def world(facts: TableFacts | None = PARTITIONED) -> ClusterCache:
+    seen = ClusterCache({"default": RuntimeProfile(spark_version="4.2.0", delta_version="4.4.0")})
     if facts is not None:
         seen.table_seen(ORDERS, facts)
     return seen
@@ -114,7 +114,7 @@ def test_what_was_concluded_is_kept_until_a_table_changes() -> None:
     assert reads(seen.jobs["uid-a"]) == "true"
 
 
-def holding(seen: World, **spec: Any) -> Lease:
+def holding(seen: ClusterCache, **spec: Any) -> Lease:
     """The job's leases are granted on what is known now."""
     seen.job_seen(job_body("a", **spec))
     view = seen.jobs["uid-a"]
@@ -347,7 +347,7 @@ def test_what_a_holder_reads_and_was_granted_for_counts_though_names_lead_elsewh
 
 def by_reports(*places: str) -> JobView:
     """A job by a name that runs found at these places."""
-    seen = World({"default": RuntimeProfile(spark_version="4.2.0", delta_version="4.4.0")})
+    seen = ClusterCache({"default": RuntimeProfile(spark_version="4.2.0", delta_version="4.4.0")})
     told = ((key_of_name("sales.orders"), Lead(place, "etl/other", NOW)) for place in places)
     seen.names_reported(ReportedNames.of(told))
     seen.heed_policies()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sluice.api import names
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.engines import RuntimeProfile
 from sluice.leases import Epochs, Grant, Lease
 from sluice.lifecycle.attempt import lease_evidence
@@ -28,23 +28,23 @@ INTENT = {
 TOUCHED = {"table": "file:/lake/orders", "statement": 1, "operation": "UPDATE", "reads": "", "writes": ""}
 
 
-def world(**status: Any) -> World:
+def world(**status: Any) -> ClusterCache:
     """Returns a world that has the job if a status is given."""
-    seen = World({"default": RuntimeProfile(spark_version="4.2.0")})
+    seen = ClusterCache({"default": RuntimeProfile(spark_version="4.2.0")})
     if status:
         seen.job_seen(job_body("a") | {"status": status})
     return seen
 
 
-def evidence(seen: World) -> lease_evidence.AllEvidence:
+def evidence(seen: ClusterCache) -> lease_evidence.AllEvidence:
     return {uid: seen.evidence(uid) for uid in seen.all_uids()}
 
 
-def grants(seen: World) -> list[Grant]:
+def grants(seen: ClusterCache) -> list[Grant]:
     return lease_evidence.grants(seen.jobs, evidence(seen))
 
 
-def frozen(seen: World, *remembered: Lease) -> list[lease_evidence.Frozen]:
+def frozen(seen: ClusterCache, *remembered: Lease) -> list[lease_evidence.Frozen]:
     return lease_evidence.frozen(seen.jobs, evidence(seen), remembered)
 
 
@@ -152,7 +152,7 @@ def test_a_time_that_cannot_be_read_stops_nothing() -> None:
 
 
 def test_an_intent_of_which_nobody_knows_the_tables_freezes_everything() -> None:
-    seen = World({})
+    seen = ClusterCache({})
     seen.job_seen(job_body("a", sql="MERGE INTO") | {"status": {"phase": "Starting", "attempts": [INTENT]}})
     assert grants(seen) == []
     (one,) = frozen(seen)
@@ -303,7 +303,7 @@ def test_an_intent_holds_its_run_also_where_its_spec_is_read_otherwise_by_now() 
     assert [(grant.lease.hash, grant.lease.run) for grant in grants(seen)] == [("another", "etl/weekly")]
 
 
-def world_of_intent(**spec: Any) -> World:
+def world_of_intent(**spec: Any) -> ClusterCache:
     """A job whose intent is written, and nothing else."""
     seen = world()
     seen.job_seen(job_body("a", **spec))

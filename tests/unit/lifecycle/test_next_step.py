@@ -18,7 +18,7 @@ from sluice.lifecycle.attempt.withdrawal import Creates
 from sluice.lifecycle.evidence.attempt_evidence import evidence_of
 from sluice.lifecycle.evidence.driver_details import with_driver
 from sluice.lifecycle.evidence.driver_losses import word_for
-from sluice.lifecycle.evidence.log_findings import LogsSay
+from sluice.lifecycle.evidence.log_findings import LogFindings
 from sluice.lifecycle.evidence.outcome import closed, phase_after
 from sluice.lifecycle.job.job_view import JobView
 from sluice.tables import Names, key_of_name, key_of_path
@@ -65,7 +65,7 @@ def step(
 
 
 def told(found: way.Step) -> tuple[Phase, str]:
-    assert isinstance(found, way.Tell)
+    assert isinstance(found, way.ReportProgress)
     return found.change.phase, found.change.reason
 
 
@@ -80,7 +80,7 @@ def test_nothing_is_created_before_it_is_sure_who_holds_what() -> None:
 
 def test_an_intent_that_no_lease_covers_is_taken_back() -> None:
     found = step(lease=None)
-    assert isinstance(found, way.TakeBack)
+    assert isinstance(found, way.Withdraw)
     assert found.change.phase is Phase.PENDING
     assert found.change.attempt is not None
     assert (found.change.attempt.outcome, found.change.attempt.ended_at) == (Outcome.WITHDRAWN, LATER)
@@ -97,7 +97,7 @@ def test_a_refused_create_is_tried_again_when_it_is_due() -> None:
 
 def test_after_the_jobs_patience_it_is_withdrawn_with_the_api_servers_own_words() -> None:
     found = step(creates=Creates(QUOTA, none_can_land=True), now=TOO_LONG)
-    assert isinstance(found, way.TakeBack)
+    assert isinstance(found, way.Withdraw)
     assert (found.change.phase, found.change.reason) == (Phase.BACKING_OFF, "ApplicationRefused")
     assert QUOTA in found.change.message
     assert found.change.attempt is not None
@@ -106,7 +106,7 @@ def test_after_the_jobs_patience_it_is_withdrawn_with_the_api_servers_own_words(
 
 def test_where_the_namespace_is_being_deleted_it_is_withdrawn_at_once() -> None:
     found = step(creates=Creates(QUOTA, none_can_land=True, namespace_ends=True), now=IN_TIME)
-    assert isinstance(found, way.TakeBack)
+    assert isinstance(found, way.Withdraw)
     assert found.change.phase is Phase.BACKING_OFF
     assert step(creates=Creates(QUOTA, namespace_ends=True), now=IN_TIME) == way.OccupyDriverName()
 
@@ -114,7 +114,7 @@ def test_where_the_namespace_is_being_deleted_it_is_withdrawn_at_once() -> None:
 def test_an_intent_is_taken_back_where_a_name_leads_elsewhere_than_its_lease() -> None:
     elsewhere = replace(LEASE, tables=("file:/lake/others",))
     found = step(lease=elsewhere, creates=Creates(none_can_land=True))
-    assert isinstance(found, way.TakeBack)
+    assert isinstance(found, way.Withdraw)
     assert found.change.phase is Phase.PENDING
     assert "leads elsewhere" in found.change.message
     assert step(lease=elsewhere) == way.OccupyDriverName()
@@ -134,7 +134,7 @@ def test_an_intent_is_taken_back_where_its_name_may_lead_to_one_place_more_than_
         return way.next_step(view, one, way.Cover(lease), Creates(none_can_land=True), LATER)
 
     assert isinstance(found(2, granted=2), way.Create)
-    assert isinstance(found(3, granted=2), way.TakeBack)
+    assert isinstance(found(3, granted=2), way.Withdraw)
 
 
 def test_an_intent_that_cannot_be_carried_out_any_more_is_taken_back_in_an_epoch_in_which_no_create_can_land() -> (
@@ -146,7 +146,7 @@ def test_an_intent_that_cannot_be_carried_out_any_more_is_taken_back_in_an_epoch
     assert "had no answer" in unsure.why
     assert step(lease=elsewhere, creates=Creates()) == way.OccupyDriverName()
     sure = step(lease=elsewhere, creates=Creates(none_can_land=True, a_new_epoch_helps=True))
-    assert isinstance(sure, way.TakeBack)
+    assert isinstance(sure, way.Withdraw)
 
 
 def test_without_a_refusal_time_alone_withdraws_nothing() -> None:
@@ -157,7 +157,7 @@ def test_without_a_refusal_time_alone_withdraws_nothing() -> None:
 def test_where_a_create_may_land_yet_the_drivers_name_is_taken_first() -> None:
     assert step(creates=Creates(QUOTA), now=TOO_LONG) == way.OccupyDriverName()
     found = step(placeholder(), attempt=intent().model_copy(update={"message": QUOTA}), now=TOO_LONG)
-    assert isinstance(found, way.TakeBack)
+    assert isinstance(found, way.Withdraw)
     assert found.change.phase is Phase.BACKING_OFF
     assert QUOTA in found.change.message
 
@@ -166,7 +166,7 @@ def test_an_application_that_was_created_is_refused_no_more() -> None:
     refused = intent().model_copy(update={"message": QUOTA})
     for objects in ((application(),), (application("RUNNING"), pod(RUNNING))):
         found = step(*objects, attempt=refused)
-        assert isinstance(found, way.Tell)
+        assert isinstance(found, way.ReportProgress)
         assert found.change.attempt is not None
         assert found.change.attempt.message is None
     assert isinstance(step(application("FAILED"), placeholder(), attempt=refused), way.End)
@@ -177,7 +177,7 @@ def test_what_was_edited_behind_its_intent_is_not_created() -> None:
     assert told(step(attempt=edited)) == (Phase.STARTING, "SpecChanged")
     assert isinstance(step(attempt=edited, creates=Creates(a_new_epoch_helps=True)), way.Mistrust)
     found = step(attempt=edited, creates=Creates(none_can_land=True))
-    assert isinstance(found, way.TakeBack)
+    assert isinstance(found, way.Withdraw)
     assert "the spec is not the one that attempt 1 was granted for" in found.change.message
 
 
@@ -194,7 +194,7 @@ def test_that_a_driver_starts_is_told_of_those_that_take_a_while() -> None:
     for seconds, left in ((1, way.SLOW_START_SECONDS - 1), (60, 0.0)):
         now = NOW + timedelta(seconds=seconds)
         found = way.next_step(view, seen, way.Cover(LEASE), Creates(), now)
-        assert isinstance(found, way.Tell)
+        assert isinstance(found, way.ReportProgress)
         assert found.seconds_until_worth_it == left
 
 
@@ -207,7 +207,7 @@ def test_each_step_of_a_start_is_told_only_if_it_takes_a_while() -> None:
         seen = evidence_of(LEASE.uid, view, [application("SUBMITTED")], [driver]).of(starting)
         now = NOW + timedelta(seconds=after)
         found = way.next_step(view, seen, way.Cover(LEASE), Creates(), now)
-        assert isinstance(found, way.Tell)
+        assert isinstance(found, way.ReportProgress)
         return found.seconds_until_worth_it
 
     made = pod(creationTimestamp="2026-11-19T10:01:00Z")
@@ -226,7 +226,7 @@ def test_each_step_of_a_start_is_told_only_if_it_takes_a_while() -> None:
 def test_a_running_driver_is_told_with_the_time_of_its_start() -> None:
     found = step(application("RUNNING"), pod(RUNNING))
     assert told(found) == (Phase.RUNNING, "DriverRunning")
-    assert isinstance(found, way.Tell)
+    assert isinstance(found, way.ReportProgress)
     assert found.change.attempt is not None
     assert found.change.attempt.started_at == NOW
 
@@ -235,7 +235,7 @@ def test_what_else_there_is_of_its_job_is_named() -> None:
     copy = application(name="copy")
     for objects in ((application(),), (application("RUNNING"), pod(RUNNING))):
         found = step(*objects, copy)
-        assert isinstance(found, way.Tell)
+        assert isinstance(found, way.ReportProgress)
         assert "SparkApplication etl/copy" in found.change.message
     lost = step(application("COMPLETED"), copy)
     assert isinstance(lost, way.LookForDriver)
@@ -273,7 +273,7 @@ def test_what_may_write_without_a_lease_makes_the_leases_doubtful(
 
 
 def test_a_job_that_is_being_deleted_creates_nothing_and_ends_by_proof() -> None:
-    assert isinstance(step(**GONE), way.TakeBack)
+    assert isinstance(step(**GONE), way.Withdraw)
     assert step(application("RUNNING"), pod(RUNNING), **GONE) == way.Leave()
     assert step(application("RUNNING"), pod(TERMINATED), **GONE) == way.Leave()
     assert isinstance(step(application("RUNNING", **GONE), pod(TERMINATED), **GONE), way.End)
@@ -285,18 +285,18 @@ def test_a_deleted_job_whose_lease_nothing_explains_takes_no_intent_back() -> No
     view = job(intent(), **GONE)
     one = evidence_of(LEASE.uid, view, [], []).of(intent())
     assert way.next_step(view, one, way.Cover(LEASE, revoke_command="c"), Creates(), LATER) == way.Wait()
-    assert isinstance(way.next_step(view, one, way.Cover(LEASE), Creates(), LATER), way.TakeBack)
+    assert isinstance(way.next_step(view, one, way.Cover(LEASE), Creates(), LATER), way.Withdraw)
 
 
 def test_a_start_whose_pod_is_being_deleted_says_what_ends_it_should_its_node_be_gone() -> None:
     """A node may fall silent before it has told of the container."""
     found = step(application("SUBMITTED"), pod(None, **GONE))
     assert told(found) == (Phase.STARTING, "DriverStarting")
-    assert isinstance(found, way.Tell)
+    assert isinstance(found, way.ReportProgress)
     assert f"kubectl annotate --overwrite deltawritejob -n etl a {DECLARED}" in found.change.message
     attempt, said = found.change.attempt, declared_dead(loss(pod(), at=LATER))
     assert attempt is not None
-    assert isinstance(step(application("FAILED"), pod(None, **GONE), annotations=said), way.Tell)
+    assert isinstance(step(application("FAILED"), pod(None, **GONE), annotations=said), way.ReportProgress)
     given = step(application("FAILED"), pod(None, **GONE), attempt=attempt, annotations=said)
     assert isinstance(given, way.End)
 
@@ -304,7 +304,7 @@ def test_a_start_whose_pod_is_being_deleted_says_what_ends_it_should_its_node_be
 def test_a_start_goes_on_without_the_loss_that_was_told_of_a_pod_that_is_not_deleted_any_more() -> None:
     lost = intent().model_copy(update={"loss": loss(pod())})
     found = step(application("SUBMITTED"), pod(None, uid="another"), attempt=lost)
-    assert isinstance(found, way.Tell)
+    assert isinstance(found, way.ReportProgress)
     assert found.change.attempt is not None
     assert found.change.attempt.loss is None
 
@@ -327,7 +327,7 @@ def test_a_start_that_is_being_ended_says_what_ends_it_once_its_node_is_late(met
 
     for seconds, left in ((0, 30), (29, 1)):
         soon = after(seconds)
-        assert isinstance(soon, way.Tell)
+        assert isinstance(soon, way.ReportProgress)
         assert soon.seconds_until_worth_it == left
     late = after(30)
     assert isinstance(late, way.LookForDriver)
@@ -340,13 +340,13 @@ def test_a_start_that_is_being_ended_says_what_ends_it_once_its_node_is_late(met
     assert f"={word_for(told_of.loss, NAME)}; " in change.message
     said = declared_dead(told_of.loss)
     given = step(*objects, attempt=told_of, annotations=said, **metadata)
-    assert not isinstance(given, way.Tell | way.LookForDriver)
+    assert not isinstance(given, way.ReportProgress | way.LookForDriver)
 
 
 def test_the_command_that_declares_a_driver_dead_is_whole_however_much_its_pod_says() -> None:
     driver = pod({"waiting": {"reason": "CreateContainerError", "message": "m" * 4000}}, **GONE)
     found = step(application("SUBMITTED"), driver)
-    assert isinstance(found, way.Tell)
+    assert isinstance(found, way.ReportProgress)
     assert DECLARED in found.change.message[:2048]
 
 
@@ -365,7 +365,7 @@ def test_a_pod_that_was_deleted_has_as_much_patience_as_a_driver_that_ended() ->
     deleted = datetime.fromisoformat(GONE["deletionTimestamp"])
     going = pod(TERMINATED, **GONE)
     soon = step(application("RUNNING"), going, now=deleted + timedelta(seconds=1))
-    assert isinstance(soon, way.Tell)
+    assert isinstance(soon, way.ReportProgress)
     assert soon.seconds_until_worth_it == way.SLOW_END_SECONDS - 1
     later = deleted + timedelta(seconds=way.SLOW_END_SECONDS)
     assert step(application("RUNNING"), going, now=later) == way.Leave()
@@ -379,11 +379,11 @@ def test_an_outcome_waits_for_the_word_that_the_application_starts_no_other_driv
     ended = pod(TERMINATED)
     ended["status"]["phase"] = "Succeeded"
     at_once = step(application("RUNNING"), ended, now=ENDED_AT)
-    assert isinstance(at_once, way.Tell)
+    assert isinstance(at_once, way.ReportProgress)
     assert at_once.seconds_until_worth_it == way.SLOW_END_SECONDS
     late = step(application("RUNNING"), ended, now=LATER)
     assert told(late) == (Phase.ENDING, "ApplicationNotOver")
-    assert isinstance(late, way.Tell)
+    assert isinstance(late, way.ReportProgress)
     assert late.seconds_until_worth_it == 0
     assert "its driver has ended" in late.change.message
     assert "(it says RUNNING)" in late.change.message
@@ -444,14 +444,14 @@ def test_what_is_no_longer_understood_is_not_created_and_says_why() -> None:
     of_job = evidence_of(LEASE.uid, view, [], [])
     found = way.next_step(view, of_job.of(attempt), way.Cover(LEASE), Creates(), LATER)
     assert told(found) == (Phase.STARTING, "SpecChanged")
-    assert isinstance(found, way.Tell)
+    assert isinstance(found, way.ReportProgress)
     assert "a table's name is missing" in found.change.message
 
 
 def test_the_first_start_that_was_seen_stays() -> None:
     started = intent().model_copy(update={"started_at": LATER})
     found = step(application("RUNNING"), pod(RUNNING), attempt=started)
-    assert isinstance(found, way.Tell)
+    assert isinstance(found, way.ReportProgress)
     assert found.change.attempt is not None
     assert found.change.attempt.started_at == LATER
 
@@ -497,7 +497,7 @@ def test_a_driver_that_is_heard_of_again_is_not_lost_any_more_and_lost_anew_with
         assert known.loss is not None
         words.append(word_for(known.loss, NAME))
         runs = step(application("RUNNING"), pod(RUNNING), attempt=known)
-        assert isinstance(runs, way.Tell)
+        assert isinstance(runs, way.ReportProgress)
         assert runs.change.attempt is not None
         assert runs.change.attempt.loss is None
         attempt = runs.change.attempt
@@ -521,7 +521,7 @@ def test_the_loss_of_a_driver_whose_name_another_pod_bears_stays_told_while_that
     driver = AttemptDriver(pod=f"{NAME}-driver", pod_uid="the-first")
     attempt = intent().model_copy(update={"started_at": NOW, "driver": driver, "loss": loss()})
     found = step(application("RUNNING"), pod(RUNNING), attempt=attempt, annotations=declared_dead())
-    assert isinstance(found, way.Tell)
+    assert isinstance(found, way.ReportProgress)
     assert found.change.attempt is not None
     assert found.change.attempt.loss == loss()
 
@@ -582,7 +582,7 @@ def test_a_driver_that_is_being_ended_from_outside_runs_until_it_has_ended() -> 
     ]
     found = step(application("RUNNING"), evicted)
     assert told(found) == (Phase.RUNNING, "DriverRunning")
-    assert isinstance(found, way.Tell)
+    assert isinstance(found, way.ReportProgress)
     assert "on node node-1, but it was evicted" in found.change.message
     assert "(EvictionByEvictionAPI: evicting)" in found.change.message
 
@@ -594,7 +594,7 @@ def test_an_intent_that_may_have_had_an_application_before_a_restore_is_not_carr
     seen = evidence_of(LEASE.uid, view, [], []).of(attempt)
     found = way.next_step(view, seen, cover, Creates(), LATER)
     assert told(found) == (Phase.STARTING, "LeaseUnexplained")
-    assert isinstance(found, way.Tell)
+    assert isinstance(found, way.ReportProgress)
     assert found.change.message.endswith(
         f" say so: sluice leases revoke {LEASE.holder} -n sluice-system --deployment sluice-b --yes"
     )
@@ -639,23 +639,23 @@ def test_progress_is_copied_once_a_minute_at_most() -> None:
     seen = Observation(Stage.RUNNING, pod_uid=f"uid-of-{NAME}-driver", node="node-1")
     known = with_driver(job(), intent(), seen).model_copy(update={"started_at": BEGAN})
     early = _running(known, 1, BEGAN + timedelta(seconds=20))
-    assert isinstance(early, way.Tell)
+    assert isinstance(early, way.ReportProgress)
     assert early.seconds_until_worth_it == 40
     copied = _running(known, 1, BEGAN + timedelta(seconds=60))
-    assert isinstance(copied, way.Tell)
+    assert isinstance(copied, way.ReportProgress)
     assert copied.seconds_until_worth_it == 0
     attempt = copied.change.attempt
     assert attempt is not None
     assert attempt.progress is not None
     assert (attempt.progress.statement, attempt.progress.copied_at) == (1, BEGAN + timedelta(seconds=60))
     same = _running(attempt, 1, BEGAN + timedelta(seconds=300))
-    assert isinstance(same, way.Tell)
+    assert isinstance(same, way.ReportProgress)
     assert same.change.attempt == attempt
     soon = _running(attempt, 2, BEGAN + timedelta(seconds=70))
-    assert isinstance(soon, way.Tell)
+    assert isinstance(soon, way.ReportProgress)
     assert soon.seconds_until_worth_it == 50
     later = _running(attempt, 2, BEGAN + timedelta(seconds=120))
-    assert isinstance(later, way.Tell)
+    assert isinstance(later, way.ReportProgress)
     assert later.change.attempt is not None
     assert later.change.attempt.progress is not None
     assert later.change.attempt.progress.statement == 2
@@ -663,7 +663,7 @@ def test_progress_is_copied_once_a_minute_at_most() -> None:
 
 def test_that_a_driver_runs_does_not_wait_for_its_progress() -> None:
     found = step(application("RUNNING"), _telling(1), now=BEGAN + timedelta(seconds=2))
-    assert isinstance(found, way.Tell)
+    assert isinstance(found, way.ReportProgress)
     assert (found.change.phase, found.seconds_until_worth_it) == (Phase.RUNNING, 0)
 
 
@@ -677,7 +677,7 @@ def test_a_driver_that_ended_beside_a_container_that_goes_on_ends_its_attempt() 
     found = step(runs_on, driver, now=ENDED_AT + timedelta(days=1))
     assert found == way.EndPod(driver)
     soon = step(runs_on, driver, now=ENDED_AT + timedelta(seconds=1))
-    assert isinstance(soon, way.Tell)
+    assert isinstance(soon, way.ReportProgress)
 
 
 @pytest.mark.parametrize("state", ["SUSPENDED", "PENDING_RERUN"])
@@ -685,7 +685,7 @@ def test_an_application_that_waits_for_its_drivers_pod_to_go_is_not_waited_for(s
     """It was suspended, or its spec was edited. The Spark operator has deleted the pod, which our finalizer keeps: each would wait
     for the other for ever."""
     found = step(application(state), pod(TERMINATED, **GONE), now=ENDED_AT + timedelta(days=1))
-    assert not isinstance(found, way.Tell)
+    assert not isinstance(found, way.ReportProgress)
 
 
 def test_an_application_that_was_deleted_after_its_driver_had_ended_was_not_deleted_while_it_ran() -> None:
@@ -693,7 +693,7 @@ def test_an_application_that_was_deleted_after_its_driver_had_ended_was_not_dele
     killed = {"terminated": {"exitCode": 137, "reason": "OOMKilled", "finishedAt": "2026-11-19T10:05:00Z"}}
     found = step(application("RUNNING", **GONE), pod(killed))
     assert isinstance(found, way.End)
-    ended = closed(intent(), found.seen, LogsSay(), LATER, deleted=found.application_deleted)
+    ended = closed(intent(), found.seen, LogFindings(), LATER, deleted=found.application_deleted)
     assert phase_after(ended)[1] == "DriverKilled"
 
 
@@ -701,7 +701,7 @@ def test_a_driver_that_was_told_before_its_application_was_over_is_known_to_have
     """Else nothing tells, once its pod is gone, that there was one: and an application that wasn't told of it either has started no
     driver, according to the outcome."""
     found = step(application("SUBMITTED"), pod(TERMINATED), now=ENDED_AT)
-    assert isinstance(found, way.Tell)
+    assert isinstance(found, way.ReportProgress)
     told_of = found.change.attempt
     assert told_of is not None
     assert told_of.driver is not None

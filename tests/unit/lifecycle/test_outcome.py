@@ -12,13 +12,13 @@ import pytest
 from sluice.api.base import Json
 from sluice.api.job_status import MAX_COMMITS, Attempt, Commit, Outcome, Phase
 from sluice.conflicts.advice_texts import OWN_TXN_APP_ID
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.engines import Observation, RuntimeProfile, Stage
 from sluice.engines.disruption import Disruption
-from sluice.lifecycle.evidence.log_findings import LogsSay
+from sluice.lifecycle.evidence.log_findings import LogFindings
 from sluice.lifecycle.evidence.outcome import closed, must_ask_logs, phase_after
 from sluice.lifecycle.job.job_view import JobView
-from sluice.lifecycle.job.visible_blockers import Neighbours
+from sluice.lifecycle.job.visible_blockers import VisibleBlockers
 from unit.controller.bodies import job_body
 from unit.lifecycle.endings import ATTEMPT, BEGUN, closed_by_logs, ended_with, stamped
 from unit.tables import lake
@@ -34,7 +34,7 @@ def table(tmp_path: Path) -> Path:
 
 
 def _job(path: Path) -> JobView:
-    seen = World({"default": RuntimeProfile(spark_version="4.2.0", delta_version="4.4.0")})
+    seen = ClusterCache({"default": RuntimeProfile(spark_version="4.2.0", delta_version="4.4.0")})
     body = job_body("a", sql=f"DELETE FROM delta.`{path}` WHERE id = 1")
     touched = {"table": f"file:{path}", "statement": 1, "operation": "DELETE", "reads": "", "writes": ""}
     seen.job_seen(body | {"status": {"footprint": [touched]}})
@@ -150,10 +150,10 @@ def test_what_an_application_had_committed_that_came_back_from_a_backup_and_was_
     never = Observation(Stage.NEVER_STARTS, detail="the application was deleted")
     assert must_ask_logs(never, is_application=False, came_back=True)
     commit = Commit(table="file:/lake/orders", version=5, statement=1, operation="WRITE")
-    ended = closed(ATTEMPT, never, LogsSay((commit,)), BEGUN, came_back=True)
+    ended = closed(ATTEMPT, never, LogFindings((commit,)), BEGUN, came_back=True)
     assert (ended.outcome, ended.commits) == (Outcome.UNKNOWN, (commit,))
     assert "version 5 of file:/lake/orders" in (ended.message or "")
-    for silent in (LogsSay(), None):
+    for silent in (LogFindings(), None):
         assert closed(ATTEMPT, never, silent, BEGUN, came_back=True).outcome is Outcome.UNKNOWN
 
 
@@ -162,7 +162,7 @@ def test_a_commit_that_runner_and_log_both_tell_counts_once(tmp_path: Path) -> N
     commit = {"table": table, "version": 4, "operation": "WRITE"}
     statements = [{"number": 2, "state": "Committed", "commits": [commit]}]
     seen = ended_with(0, outcome="Succeeded", statements=statements, statementsLeftOut=1)
-    logs = LogsSay(
+    logs = LogFindings(
         tuple(Commit(table=table, version=v, statement=s, operation="WRITE") for s, v in ((2, 4), (1, 3)))
     )
     found = closed(ATTEMPT, seen, logs, BEGUN)
@@ -174,7 +174,7 @@ def test_commits_of_several_tables_with_one_version_are_all_told() -> None:
     commit = {"table": "s3a://lake/orders", "version": 4, "operation": "WRITE"}
     statements = [{"number": 1, "state": "Committed", "commits": [commit]}, {"number": 2, "state": "Failed"}]
     seen = ended_with(0, outcome="Succeeded", statements=statements)
-    logs = LogsSay(
+    logs = LogFindings(
         tuple(
             Commit(table=table, version=4, statement=1, operation="WRITE")
             for table in ("s3://lake/orders", "s3://lake/days")
@@ -192,7 +192,7 @@ def test_commits_of_several_tables_with_one_version_are_all_told() -> None:
 def test_a_driver_that_died_because_somebody_deleted_its_application_was_not_just_killed(
     deleted: bool, reason: str
 ) -> None:
-    ended = closed(ATTEMPT, ended_with(143), LogsSay(), BEGUN, deleted=deleted)
+    ended = closed(ATTEMPT, ended_with(143), LogFindings(), BEGUN, deleted=deleted)
     assert ended.outcome is Outcome.KILLED
     assert ("its SparkApplication was deleted" in (ended.message or "")) == deleted
     assert phase_after(ended)[:2] == (Phase.FAILED, reason)
@@ -200,7 +200,7 @@ def test_a_driver_that_died_because_somebody_deleted_its_application_was_not_jus
 
 def test_a_runner_that_has_told_its_result_is_believed_whatever_its_jvm_ends_with() -> None:
     seen = ended_with(134, outcome="Succeeded", statements=[])
-    assert closed(ATTEMPT, seen, LogsSay(), BEGUN).outcome is Outcome.SUCCEEDED
+    assert closed(ATTEMPT, seen, LogFindings(), BEGUN).outcome is Outcome.SUCCEEDED
 
 
 EVICTED = Disruption("EvictionByEvictionAPI", "evicting", "it was evicted", at=BEGUN)
@@ -213,7 +213,7 @@ ENDED_BY_SIGTERM = {"class": "Terminated", "message": "ended by SIGTERM", "state
 def test_a_driver_that_was_ended_from_outside_is_lost_and_has_not_failed(result: Json) -> None:
     seen = replace(ended_with(143, **result), disruption=EVICTED, node="node-1", ended_at=BEGUN)
     commit = Commit(table="file:/t", version=4, statement=1, operation="WRITE")
-    ended = closed(ATTEMPT, seen, LogsSay((commit,)), BEGUN)
+    ended = closed(ATTEMPT, seen, LogFindings((commit,)), BEGUN)
     assert (ended.outcome, ended.exception, ended.commits) == (Outcome.DRIVER_LOST, None, (commit,))
     assert phase_after(ended) == (
         Phase.FAILED,
@@ -238,19 +238,19 @@ def test_a_driver_that_was_ended_from_outside_is_lost_and_has_not_failed(result:
 def test_a_driver_that_ended_by_itself_is_not_lost_because_its_pod_was_evicted(
     seen: Observation, outcome: Outcome
 ) -> None:
-    assert closed(ATTEMPT, replace(seen, disruption=EVICTED), LogsSay(), BEGUN).outcome is outcome
+    assert closed(ATTEMPT, replace(seen, disruption=EVICTED), LogFindings(), BEGUN).outcome is outcome
 
 
 def test_of_a_reason_that_is_not_known_the_containers_end_alone_counts() -> None:
     seen = replace(ended_with(137), disruption=Disruption("Unheard", "of", None))
-    ended = closed(ATTEMPT, seen, LogsSay(), BEGUN)
+    ended = closed(ATTEMPT, seen, LogFindings(), BEGUN)
     assert ended.outcome is Outcome.KILLED
     assert "without a result; its pod says Unheard: of" in (ended.message or "")
 
 
 def test_a_driver_that_was_declared_dead_was_lost() -> None:
     seen = Observation(Stage.ENDED, detail="the driver's pod is gone; somebody declared it dead")
-    ended = closed(ATTEMPT, seen, LogsSay(), BEGUN)
+    ended = closed(ATTEMPT, seen, LogFindings(), BEGUN)
     assert phase_after(ended)[:2] == (Phase.FAILED, "DriverLost")
     assert (ended.message or "").startswith(
         "the driver's pod is gone; somebody declared it dead; it had committed nothing"
@@ -393,7 +393,7 @@ def test_a_run_that_lost_to_another_driver_of_its_own_is_told_that_no_other_writ
 def test_of_a_death_only_what_says_something_is_told() -> None:
     for detail, told in (("OOMKilled", True), ("Error", False), ("Completed", False)):
         seen = Observation(Stage.ENDED, exit_code=137, detail=detail)
-        message = closed(ATTEMPT, seen, LogsSay(), BEGUN).message or ""
+        message = closed(ATTEMPT, seen, LogFindings(), BEGUN).message or ""
         assert (detail in message) == told
         assert ("create the job with a higher runtime.driver.memory" in message) == told
         assert ("in the template of an application it is driver.memory, or for Apache's" in message) == told
@@ -405,7 +405,7 @@ def test_a_driver_whose_python_outlived_its_jvm_has_died_as_its_container_says()
     told = {"table": "file:/t", "version": 4, "operation": "WRITE"}
     left = ended_with(137, outcome="Failed", statements=[done | {"commits": [told]}], exception=gone)
     second = Commit(table="file:/t", version=5, statement=2, operation="WRITE")
-    ended = closed(ATTEMPT, replace(left, detail="OOMKilled"), LogsSay((second,)), BEGUN)
+    ended = closed(ATTEMPT, replace(left, detail="OOMKilled"), LogFindings((second,)), BEGUN)
     assert (ended.outcome, ended.exception, ended.commits_known) == (Outcome.KILLED, None, False)
     assert [one.version for one in ended.commits] == [4, 5]
     assert "runtime.driver.memory" in (ended.message or "")
@@ -421,25 +421,25 @@ def test_a_status_has_room_for_so_many_commits_alone() -> None:
 
 def test_what_was_committed_is_told_beside_what_is_not_known() -> None:
     one = Commit(table="file:/t", version=3, statement=1, operation="WRITE")
-    assert str(LogsSay((one,), ("file:/u: no answer",))) == (
+    assert str(LogFindings((one,), ("file:/u: no answer",))) == (
         "what it committed beside version 3 of file:/t is not known: file:/u: no answer"
     )
     two = one.model_copy(update={"version": 4})
-    assert "versions 3, 4 of file:/t" in str(LogsSay((one, two)))
+    assert "versions 3, 4 of file:/t" in str(LogFindings((one, two)))
 
 
 def test_the_start_that_was_seen_first_and_the_end_that_was_told_stay() -> None:
     started = ATTEMPT.model_copy(update={"started_at": BEGUN})
     later = BEGUN.replace(hour=12)
     seen = Observation(Stage.ENDED, exit_code=0, started_at=later, ended_at=later)
-    ended = closed(started, seen, LogsSay(), BEGUN.replace(hour=13))
+    ended = closed(started, seen, LogFindings(), BEGUN.replace(hour=13))
     assert (ended.started_at, ended.ended_at) == (BEGUN, later)
 
 
 def test_of_what_came_back_and_was_deleted_nothing_is_claimed_that_no_log_could_tell() -> None:
     """It may have run to its end: whoever reads that no driver was started creates it again."""
     never = Observation(Stage.NEVER_STARTS, detail="the application was deleted")
-    silent = LogsSay(unread=("file:/lake/orders: its log did not answer within 15 s",))
+    silent = LogFindings(unread=("file:/lake/orders: its log did not answer within 15 s",))
     ended = closed(ATTEMPT, never, silent, BEGUN, came_back=True)
     assert ended.outcome is Outcome.UNKNOWN
     assert "did not answer" in (ended.message or "")
@@ -454,7 +454,7 @@ def test_a_winner_that_may_not_be_named_is_told_of_without_its_name() -> None:
         "conflictingCommit": {"version": 12, "operation": "MERGE", "stamp": STAMP, "foreign": False},
     }
     seen = ended_with(1, outcome="Failed", statements=statements, exception=exception)
-    ended = closed(ATTEMPT, seen, None, BEGUN, as_told=partial(Neighbours().exception, by="etl"))
+    ended = closed(ATTEMPT, seen, None, BEGUN, as_told=partial(VisibleBlockers().exception, by="etl"))
     assert ended.message == f"{LOST}: version 12 (MERGE) of a job in another namespace was committed first"
     assert "sales" not in ended.model_dump_json()
 
@@ -499,4 +499,4 @@ def test_a_failure_is_told_on_one_line_and_the_exception_keeps_all_of_it(words: 
 )
 def test_what_was_raised_is_told_before_what_spark_still_says_of_its_end(log: str, told: str) -> None:
     seen = Observation(Stage.ENDED, exit_code=1, message=log)
-    assert told in (closed(ATTEMPT, seen, LogsSay(), BEGUN).message or "")
+    assert told in (closed(ATTEMPT, seen, LogFindings(), BEGUN).message or "")

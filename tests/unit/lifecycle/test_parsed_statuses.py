@@ -3,7 +3,7 @@
 from typing import Any
 
 from sluice.api.job_status import Phase
-from sluice.lifecycle.job.parsed_statuses import Statuses
+from sluice.lifecycle.job.parsed_statuses import ParsedStatuses
 
 
 def body(phase: str) -> dict[str, Any]:
@@ -11,7 +11,7 @@ def body(phase: str) -> dict[str, Any]:
 
 
 def test_the_status_of_an_object_is_read_once_until_it_is_another_object() -> None:
-    statuses, first = Statuses(), body("Waiting")
+    statuses, first = ParsedStatuses(), body("Waiting")
     read, _ = statuses.of("a", first)
     assert statuses.of("a", first)[0] is read
     assert statuses.of("a", body("Running"))[0].phase is Phase.RUNNING
@@ -19,7 +19,7 @@ def test_the_status_of_an_object_is_read_once_until_it_is_another_object() -> No
 
 
 def test_only_those_that_were_asked_for_last_are_kept() -> None:
-    statuses = Statuses(most=2)
+    statuses = ParsedStatuses(most=2)
     bodies = {uid: body("Waiting") for uid in "abc"}
     read = {uid: statuses.of(uid, bodies[uid])[0] for uid in "ab"}
     assert statuses.of("a", bodies["a"])[0] is read["a"]

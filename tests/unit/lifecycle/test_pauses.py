@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sluice.admission import Decision, Holder, Queue, Waiter
+from sluice.admission import AdmissionDecision, Holder, Queue, Waiter
 from sluice.api.job import DeltaWriteJobSpec, Yield
 from sluice.api.job_status import Attempt, Outcome, PauseReason, Phase, StreamPause, WaitsForPause
 from sluice.api.reasons import Reason
@@ -62,7 +62,7 @@ def running(uid: str = "s", yields: Yield = Yield.AGED, **changed: Any) -> Runni
     return replace(RunningStream(uid, yields, merging(), had_its_turn=True), **changed)
 
 
-def decided(one: Waiter, *holders: Holder) -> Decision:
+def decided(one: Waiter, *holders: Holder) -> AdmissionDecision:
     queue = Queue()
     for holder in holders:
         queue.hold(holder.uid, [holder])

@@ -8,7 +8,7 @@ import pytest
 from sluice.api.base import Json
 from sluice.engines import RuntimeProfile
 from sluice.footprint import JobFootprint, NotUnderstoodError
-from sluice.lifecycle.spec.compiled_spec import Work
+from sluice.lifecycle.spec.compiled_spec import CompiledSpec
 from sluice.lifecycle.spec.read_requests import (
     AS_LONG_AGAIN,
     READ_AT_ONCE,
@@ -55,7 +55,7 @@ def _sent(message: object) -> object:
     ],
 )
 def test_the_answer_is_what_the_operator_would_have_read_itself(spec: Json, *, with_facts: bool) -> None:
-    work = Work(spec, PROFILES, "etl")
+    work = CompiledSpec(spec, PROFILES, "etl")
     names = Names() if with_facts else None
     facts = FACTS if with_facts else {}
     found = answer(SpecQuestion(spec, PROFILES, "etl", names, facts, facts))
@@ -70,7 +70,7 @@ def test_the_answer_is_what_the_operator_would_have_read_itself(spec: Json, *, w
 def test_the_answer_has_what_takes_the_operator_long_to_work_out() -> None:
     found = answer(SpecQuestion({"sql": ERASES}, PROFILES, "etl", Names(), FACTS, FACTS)).footprint
     assert isinstance(found, JobFootprint)
-    itself = Work({"sql": ERASES}, PROFILES, "etl").footprint_with_facts(Names(), FACTS, FACTS)
+    itself = CompiledSpec({"sql": ERASES}, PROFILES, "etl").footprint_with_facts(Names(), FACTS, FACTS)
     assert vars(found)["fingerprint"] == itself.fingerprint
     assert all("as_one" in vars(part) for group in vars(found)["groups"] for part in (group, *group.parts))
 
@@ -89,7 +89,7 @@ def test_equal_specs_are_read_once_with_what_is_known_of_their_tables() -> None:
 )
 def test_what_is_not_understood_is_answered_with_the_same_words(spec: Json) -> None:
     with pytest.raises(NotUnderstoodError) as itself:
-        _ = Work(spec, PROFILES, "etl").footprint_from_spec
+        _ = CompiledSpec(spec, PROFILES, "etl").footprint_from_spec
     found = answer(SpecQuestion(spec, PROFILES, "etl")).footprint
     assert isinstance(found, NotUnderstoodError)
     assert found.problems == itself.value.problems

@@ -12,7 +12,7 @@ from sluice.api.durations import LONGEST_PAUSE
 from sluice.api.job import DeltaWriteJobSpec, RetryCause
 from sluice.api.job_status import Attempt, AttemptException, Commit, ConflictingCommit, Outcome, Phase
 from sluice.api.reasons import CONFLICTS
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.engines import RuntimeProfile
 from sluice.footprint import NotUnderstoodError
 from sluice.lifecycle.attempt import withdrawal
@@ -24,7 +24,7 @@ from sluice.lifecycle.retries.retry_decision import (
     NEVER_RETRIED,
     Again,
     Final,
-    Rules,
+    RetryRules,
     cause_of,
     followed,
     is_to_have_a_slot,
@@ -69,7 +69,7 @@ def conflict(number: int = 1) -> Attempt:
 
 def declared(*retries: dict[str, Any], table: str = "/lake/orders") -> Declarations:
     """What policies say of the table and, where there are more of them, of others."""
-    world = World({})
+    world = ClusterCache({})
     for number, retry in enumerate(retries):
         path = table if number == 0 else f"{table}-{number}"
         world.policy_seen(policy_body(f"p{number}", table={"path": path}, retry=retry))
@@ -133,23 +133,23 @@ def test_a_driver_whose_application_somebody_deleted_is_not_wanted_again() -> No
     assert told == Final("gone; it is not retried, because somebody ended it")
 
 
-def rules(retry: dict[str, Any] | None, declarations: Declarations, **spec: Any) -> Rules:
+def rules(retry: dict[str, Any] | None, declarations: Declarations, **spec: Any) -> RetryRules:
     seen = job(retry, **spec)
     return rules_of(seen.spec, seen.tables, declarations)
 
 
 def test_nobody_says_anything_and_there_is_no_other_attempt() -> None:
-    assert rules(None, Declarations()) == Rules(limit=0, backoff=30, on=DEFAULT_ON)
+    assert rules(None, Declarations()) == RetryRules(limit=0, backoff=30, on=DEFAULT_ON)
     assert {RetryCause.CONFLICT, RetryCause.DRIVER_LOST, RetryCause.NOT_STARTED} == DEFAULT_ON
 
 
 def test_a_job_s_word_counts_field_by_field_before_its_policies() -> None:
     policies = declared({"limit": 5, "backoff": "1m", "on": ["Conflict", "Error"]})
     every = frozenset({RetryCause.CONFLICT, RetryCause.ERROR})
-    assert rules(None, policies) == Rules(5, 60, every)
-    assert rules({"limit": 2}, policies) == Rules(2, 60, every)
-    assert rules({"backoff": "5s"}, policies) == Rules(5, 5, every)
-    assert rules({"on": ["DriverLost"]}, policies) == Rules(5, 60, frozenset({RetryCause.DRIVER_LOST}))
+    assert rules(None, policies) == RetryRules(5, 60, every)
+    assert rules({"limit": 2}, policies) == RetryRules(2, 60, every)
+    assert rules({"backoff": "5s"}, policies) == RetryRules(5, 5, every)
+    assert rules({"on": ["DriverLost"]}, policies) == RetryRules(5, 60, frozenset({RetryCause.DRIVER_LOST}))
     assert rules({"limit": 0}, policies).limit == 0
 
 
@@ -160,7 +160,7 @@ def test_of_several_policies_the_most_careful_counts() -> None:
         {"limit": 2, "backoff": "1m"},
         {"on": ["DriverLost", "Error"]},
     )
-    assert rules(None, policies, sql=both) == Rules(2, 60, frozenset({RetryCause.DRIVER_LOST}))
+    assert rules(None, policies, sql=both) == RetryRules(2, 60, frozenset({RetryCause.DRIVER_LOST}))
 
 
 def test_no_policy_makes_an_application_run_twice() -> None:
@@ -171,7 +171,7 @@ def test_no_policy_makes_an_application_run_twice() -> None:
         }
     )
     policies = declared({"limit": 5, "backoff": "1m", "on": ["Conflict"]})
-    assert rules_of(application, job().tables, policies) == Rules()
+    assert rules_of(application, job().tables, policies) == RetryRules()
     own = application.model_copy(update={"retry": job({"limit": 1}).spec.retry})
     assert rules_of(own, job().tables, policies).limit == 1
 
@@ -245,14 +245,14 @@ def test_what_another_attempt_could_not_leave_out_is_refused_with_retry_and_not_
 
 @given(retry=st.integers(1, 10_000), backoff=st.integers(1, LONGEST_PAUSE), uid=st.text())
 def test_a_pause_doubles_up_to_ten_minutes_and_varies_by_half(retry: int, backoff: int, uid: str) -> None:
-    found = pause(Rules(3, backoff), retry, uid, retry).total_seconds()
+    found = pause(RetryRules(3, backoff), retry, uid, retry).total_seconds()
     doubled = min(backoff * 2 ** (retry - 1), max(600, backoff))
     assert doubled * 0.5 - 1e-3 <= found <= doubled * 1.5 + 1e-3
-    assert pause(Rules(3, backoff), retry, uid, retry).total_seconds() == found
+    assert pause(RetryRules(3, backoff), retry, uid, retry).total_seconds() == found
 
 
 def test_two_hundred_jobs_that_failed_at_once_do_not_come_back_at_once() -> None:
-    pauses = sorted(pause(Rules(3), 1, f"uid-{n}", 1).total_seconds() for n in range(200))
+    pauses = sorted(pause(RetryRules(3), 1, f"uid-{n}", 1).total_seconds() for n in range(200))
     assert 15 <= pauses[0] < 17
     assert 43 < pauses[-1] <= 45
     assert max(sum(at <= other < at + 1 for other in pauses) for at in pauses) <= 25
@@ -267,7 +267,7 @@ def test_a_conflict_is_told_with_its_winner_and_the_job_queues_again_with_its_ag
     assert again.cause is RetryCause.CONFLICT
     after = status_after(before, again.change, NOW)
     assert (after.phase, after.reason, after.queued_at) == (Phase.BACKING_OFF, "Retrying", QUEUED)
-    at = NOW + pause(Rules(3, 20), 1, "uid-a", 1)
+    at = NOW + pause(RetryRules(3, 20), 1, "uid-a", 1)
     assert (after.retries, after.retry_at) == (1, at)
     assert after.message == (
         "attempt 1 ended as Conflict: version 5 by no Sluice job was committed first; it queues again, keeping its age, at "
@@ -297,7 +297,9 @@ def test_what_somebody_writes_as_the_time_of_a_retry_keeps_no_job_for_longer_tha
     written: str,
 ) -> None:
     spec = {"limit": 20, "backoff": "24h"}
-    latest = NOW + max(pause(Rules(20, LONGEST_PAUSE), retry, f"uid-{retry}", 1) for retry in range(1, 21))
+    latest = NOW + max(
+        pause(RetryRules(20, LONGEST_PAUSE), retry, f"uid-{retry}", 1) for retry in range(1, 21)
+    )
     again = followed(job(spec, RUN), conflict(), Declarations(), "", NOW)
     assert isinstance(again, Again)
     told = as_body(status_after(job(spec, RUN), again.change, NOW)) | {"retryAt": written}
@@ -314,7 +316,7 @@ def test_a_node_whose_clock_is_ahead_keeps_nobody_out_for_longer() -> None:
     ahead = conflict().model_copy(update={"ended_at": NOW + timedelta(days=30)})
     again = followed(job({"limit": 3}, RUN), ahead, Declarations(), "", NOW)
     assert isinstance(again, Again)
-    assert again.change.retry_at == NOW + pause(Rules(3), 1, "uid-a", 1)
+    assert again.change.retry_at == NOW + pause(RetryRules(3), 1, "uid-a", 1)
 
 
 def test_the_last_attempt_fails_with_its_exception_and_says_how_many_there_were() -> None:

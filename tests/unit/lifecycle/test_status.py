@@ -20,7 +20,7 @@ from sluice.api.job_status import (
 from sluice.api.reasons import Reason
 from sluice.engines import RuntimeProfile
 from sluice.footprint import footprint_of
-from sluice.lifecycle.job import object_pruning
+from sluice.lifecycle.job import pruned_objects
 from sluice.lifecycle.job.job_view import JobView
 from sluice.lifecycle.job.status import (
     NEED_A_PERSON,
@@ -287,7 +287,7 @@ def test_who_is_in_the_way_is_written_again_only_where_the_names_are_others() ->
         Phase.WAITING, Reason.BLOCKED, "by two", UnderstoodFields.of(job()), blocked_by=blocked()
     )
     body = job().body | {"status": as_body(status_after(job(), change, NOW))}
-    kept = replace(job(), body=object_pruning.of_job(body))
+    kept = replace(job(), body=pruned_objects.of_job(body))
     assert kept.body["status"]["blockedBy"] == []
     assert patch_to(kept, status_after(kept, change, NOW)) == {}
     fewer = replace(change, blocked_by=blocked()[:1])

@@ -60,8 +60,8 @@ def asked_pod(**changed: Any) -> Json:
     return body
 
 
-def told(found: way.Step) -> way.Tell:
-    assert isinstance(found, way.Tell)
+def told(found: way.Step) -> way.ReportProgress:
+    assert isinstance(found, way.ReportProgress)
     return found
 
 

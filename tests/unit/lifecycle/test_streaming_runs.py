@@ -20,7 +20,7 @@ from unit.lifecycle.objects import LEASE, application
 from unit.lifecycle.streaming import FOR_EVER, NOW, ONCE, PROFILES, attempt, stream, telling_pod
 
 
-def look(view: JobView, driver: Json, now: datetime) -> way.Tell:
+def look(view: JobView, driver: Json, now: datetime) -> way.ReportProgress:
     found = way.next_step(
         view,
         evidence_of(LEASE.uid, view, [application("RUNNING")], [driver]).of(view.status.attempts[-1]),
@@ -28,11 +28,11 @@ def look(view: JobView, driver: Json, now: datetime) -> way.Tell:
         Creates(),
         now,
     )
-    assert isinstance(found, way.Tell)
+    assert isinstance(found, way.ReportProgress)
     return found
 
 
-def written(view: JobView, told: way.Tell, now: datetime) -> JobView:
+def written(view: JobView, told: way.ReportProgress, now: datetime) -> JobView:
     status = as_body(status_after(view, told.change, now))
     return replace(view, body=view.body | {"status": status})
 
@@ -184,7 +184,7 @@ def test_another_attempt_is_ready_only_by_its_own_word() -> None:
     }
     evidence = evidence_of(LEASE.uid, view, [objects[0]], [objects[1]]).of(view.status.attempts[-1])
     told = way.next_step(view, evidence, way.Cover(lease), Creates(), at(63))
-    assert isinstance(told, way.Tell)
+    assert isinstance(told, way.ReportProgress)
     assert told.change.reason is Reason.DRIVER_RUNNING
     assert view.status.stream is not None
     assert view.status.stream.batch == 0, "what it has done stays known"

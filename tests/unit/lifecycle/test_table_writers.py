@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from sluice.api.base import Json
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.engines import RuntimeProfile
 from sluice.lifecycle.evidence.table_writers import writers_of
-from sluice.lifecycle.job.parsed_statuses import ReadStatus, Statuses
+from sluice.lifecycle.job.parsed_statuses import ParsedStatuses, ReadStatus
 from sluice.tables import key_of_path
 from unit.controller.bodies import job_body
 
@@ -29,7 +29,7 @@ def job(name: str, phase: str, *attempts: Any) -> Json:
 
 
 def writers(*bodies: Json) -> list[str]:
-    world = World({"default": RuntimeProfile(spark_version="4.2.0", delta_version="4.4.0")})
+    world = ClusterCache({"default": RuntimeProfile(spark_version="4.2.0", delta_version="4.4.0")})
     for body in bodies:
         world.job_seen(body)
     return [one.name for one in writers_of(key_of_path("s3://lake/orders"), world.jobs.values())]
@@ -45,13 +45,13 @@ def test_those_with_an_open_attempt_at_the_table_may_write_it() -> None:
 
 def test_statuses_without_an_open_attempt_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
-    whole = Statuses.of
+    whole = ParsedStatuses.of
 
-    def noted(self: Statuses, uid: str, body: Json) -> ReadStatus:
+    def noted(self: ParsedStatuses, uid: str, body: Json) -> ReadStatus:
         read.append(uid)
         return whole(self, uid, body)
 
-    monkeypatch.setattr(Statuses, "of", noted)
+    monkeypatch.setattr(ParsedStatuses, "of", noted)
     many = [job(f"waits-{number}", "Waiting") for number in range(20)]
     many += [job(f"over-{number}", "Succeeded", OVER) for number in range(20)]
     assert writers(*many, job("runs", "Running", ATTEMPT)) == ["runs"]

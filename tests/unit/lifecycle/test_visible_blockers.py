@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from sluice.admission import Blocking, Decision, Holder, Waiter
+from sluice.admission import AdmissionDecision, Blocking, Holder, Waiter
 from sluice.api.job import DeltaWriteJobSpec, WhenBlocked, Yield
 from sluice.api.job_status import AttemptException, ConflictingCommit
 from sluice.conflicts import Conflict, Level, Verdict, conflict_between
@@ -12,7 +12,7 @@ from sluice.conflicts.advice_texts import PAUSE_STREAM
 from sluice.footprint import footprint_of
 from sluice.footprint.model import JobFootprint
 from sluice.lifecycle.job.blocked_status import outcome_of_waiting
-from sluice.lifecycle.job.visible_blockers import ANOTHER, Neighbours
+from sluice.lifecycle.job.visible_blockers import ANOTHER, VisibleBlockers
 from sluice.predicates import Table
 from sluice.tables import LogStore, TableFacts, key_of_path, oss
 from unit.lifecycle.streaming import spec
@@ -25,9 +25,11 @@ SECRET = "acquisition-of-acme"
 QUEUED = datetime(2026, 11, 19, 10, tzinfo=UTC)
 
 
-def decision(*others: Holder) -> Decision:
+def decision(*others: Holder) -> AdmissionDecision:
     waiter = Waiter("w", "etl/w", NOTHING, 0, QUEUED, QUEUED)
-    return Decision(waiter, tuple(Blocking(one, CONFLICT, holds=True) for one in others), count=len(others))
+    return AdmissionDecision(
+        waiter, tuple(Blocking(one, CONFLICT, holds=True) for one in others), count=len(others)
+    )
 
 
 @pytest.mark.parametrize(
@@ -48,7 +50,7 @@ def decision(*others: Holder) -> Decision:
 def test_a_job_is_named_in_its_own_namespace_and_where_both_are_shared(
     shared: tuple[str, ...], job: str, called: str
 ) -> None:
-    assert Neighbours.of(shared).called(job, "etl") == called
+    assert VisibleBlockers.of(shared).called(job, "etl") == called
 
 
 @pytest.mark.parametrize(
@@ -59,7 +61,7 @@ def test_a_job_is_named_in_its_own_namespace_and_where_both_are_shared(
     ],
 )
 def test_nothing_of_who_is_in_the_way_gets_into_the_status_but_that_there_is_somebody(other: Holder) -> None:
-    told = Neighbours().as_told(decision(other))
+    told = VisibleBlockers().as_told(decision(other))
     _, _, message = outcome_of_waiting(WhenBlocked.WAIT, None, told, 0.0)
     assert message.startswith("waits for a job in another namespace, which runs on file:/lake/orders (")
     for text in (message, repr(told.blocked_by)):
@@ -90,7 +92,9 @@ def test_advice_on_who_is_in_the_way_was_tried_and_names_the_job_and_its_stateme
         found = conflict_between(waits, running)
         assert found is not None
         one = Blocking(Holder("h", "etl/h", running), found, holds=True)
-        told = Neighbours().as_told(Decision(Waiter("w", "etl/w", waits, 0, QUEUED, QUEUED), (one,), count=1))
+        told = VisibleBlockers().as_told(
+            AdmissionDecision(Waiter("w", "etl/w", waits, 0, QUEUED, QUEUED), (one,), count=1)
+        )
         _, _, message = outcome_of_waiting(WhenBlocked.WAIT, None, told, 0.0)
         return message, told.blocked_by[0].conflict.verdict.advice
 
@@ -128,14 +132,14 @@ def test_a_stream_is_advised_to_pause_where_it_does_not_yet_and_would(
     for_ever = None if ends_itself else stream
     one = Blocking(Holder("h", "etl/h", streaming, for_ever=for_ever, yields=stream), found, holds=True)
     waits = Waiter("w", "etl/w", altering, 0, QUEUED, QUEUED, for_ever=waiter)
-    told = Neighbours().as_told(Decision(waits, (one,), count=1))
+    told = VisibleBlockers().as_told(AdmissionDecision(waits, (one,), count=1))
     advice = told.blocked_by[0].conflict.verdict.advice
     assert advice == (f"etl/h: {PAUSE_STREAM}" if is_told else None)
 
 
 def test_neighbours_of_its_own_namespace_stay_named_and_all_stay_counted() -> None:
     own, other = Holder("h", "etl/h", NOTHING), Holder("o", "web/o", NOTHING)
-    told = Neighbours().as_told(decision(own, other))
+    told = VisibleBlockers().as_told(decision(own, other))
     assert [(one.by.uid, one.by.job) for one in told.blocked_by] == [("h", "etl/h"), ("", ANOTHER)]
     assert told.count == 2
 
@@ -155,10 +159,10 @@ def test_an_entry_of_the_log_is_quoted_where_it_is_known_that_no_job_made_it(
 ) -> None:
     won = ConflictingCommit(version=5, foreign=foreign)
     lost = AttemptException(class_="ConcurrentAppendException", message=ENTRY, conflicting_commit=won)
-    told = Neighbours().exception(lost, "etl")
+    told = VisibleBlockers().exception(lost, "etl")
     assert told is not None
     assert (SECRET in told.message) is is_quoted
-    assert Neighbours.of(["*"]).exception(lost, "etl") == lost
+    assert VisibleBlockers.of(["*"]).exception(lost, "etl") == lost
 
 
 def test_who_won_a_race_is_not_named_either_not_even_in_deltas_own_words() -> None:
@@ -168,14 +172,14 @@ def test_who_won_a_race_is_not_named_either_not_even_in_deltas_own_words() -> No
         message=f"Files were added.\n{ENTRY}",
         conflicting_commit=won,
     )
-    told = Neighbours().exception(lost, "etl")
+    told = VisibleBlockers().exception(lost, "etl")
     assert told is not None
     assert SECRET not in told.model_dump_json()
     assert "uid-of-it" not in told.message
     assert told.message.startswith("Files were added.\nConflicting commit: left out here")
     assert told.conflicting_commit == won.model_copy(update={"job": ANOTHER})
-    assert Neighbours.of(["*"]).exception(lost, "etl") == lost
-    assert Neighbours().exception(lost, "web") == lost
+    assert VisibleBlockers.of(["*"]).exception(lost, "etl") == lost
+    assert VisibleBlockers().exception(lost, "web") == lost
 
 
 def test_an_entry_of_the_log_is_left_out_where_nothing_at_all_is_known_of_who_won() -> None:
@@ -185,7 +189,7 @@ def test_an_entry_of_the_log_is_left_out_where_nothing_at_all_is_known_of_who_wo
         error_class="DELTA_POST_COMMIT_HOOK_FAILED",
         message=f"The hook failed\ncaused by ConcurrentAppendException: {ENTRY}",
     )
-    told = Neighbours().exception(lost, "etl")
+    told = VisibleBlockers().exception(lost, "etl")
     assert told is not None
     assert SECRET not in told.message
     assert "uid-of-it" not in told.message
@@ -208,7 +212,7 @@ def test_nothing_of_another_namespaces_statements_gets_into_the_status(theirs: s
     )
     conflict = conflict_between(mine, other)
     assert conflict is not None
-    (told,) = Neighbours().named((Blocking(Holder("h", "web/h", other), conflict, holds=True),), "etl")
+    (told,) = VisibleBlockers().named((Blocking(Holder("h", "web/h", other), conflict, holds=True),), "etl")
     verdict = told.conflict.verdict
     for text in (verdict.reason, verdict.advice, verdict.overlap):
         assert SECRET not in (text or "")

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from sluice.api.base import Json
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.engines import RuntimeProfile
 from sluice.lifecycle.evidence.table_writers import writers_of
 from sluice.tables import TableKey, key_of_name, key_of_path
@@ -16,7 +16,7 @@ REPORTED, ELSEWHERE = key_of_path("s3://lake/orders"), key_of_path("s3://lake/or
 
 
 def writers(of: TableKey, recorded: str) -> list[str]:
-    world = World({"default": RuntimeProfile(spark_version="4.2.0", delta_version="4.4.0")})
+    world = ClusterCache({"default": RuntimeProfile(spark_version="4.2.0", delta_version="4.4.0")})
     world.job_seen(running(recorded))
     world.names_reported(ReportedNames.of([(ORDERS, Lead(REPORTED.text, "etl/other", GRANTED_AT))]))
     world.heed_policies()

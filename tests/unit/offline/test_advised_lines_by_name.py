@@ -3,7 +3,7 @@
 import pytest
 
 import sluice
-from sluice.conflicts import Order
+from sluice.conflicts import PairOrder
 from sluice.offline.pairs import Explanation
 
 SCHEMA = [
@@ -67,7 +67,7 @@ DAYS = "t.date >= DATE '2026-11-15' AND t.date <= DATE '2026-11-17'"
 def test_days_in_a_source_s_filter_are_a_line(condition: str, says: str) -> None:
     line = advised(explained(where(condition), "date", RAW))
     assert line == f"ON t.id = s.id AND t.date = s.date AND {says}"
-    assert explained(where(condition), "date", RAW, line=line).order is Order.ANY
+    assert explained(where(condition), "date", RAW, line=line).order is PairOrder.ANY
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_of_a_source_whose_types_are_known_texts_ranges_and_unions_are_a_line(
 ) -> None:
     line = advised(explained(source, column, RAW))
     assert line == f"ON t.id = s.id AND t.{column} = s.{column} AND {says}"
-    assert explained(source, column, RAW, line=line).order is Order.ANY
+    assert explained(source, column, RAW, line=line).order is PairOrder.ANY
     assert advised(explained(source, column)) is None
 
 

@@ -8,11 +8,11 @@ import yaml
 
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.api.manifests import Document
-from sluice.conflicts import Order, pair_of
+from sluice.conflicts import PairOrder, pair_of
 from sluice.footprint import JobFootprint
 from sluice.offline.files import read_files
 from sluice.offline.jobs import Job
-from sluice.offline.known_facts import Knowledge
+from sluice.offline.known_facts import KnownFacts
 from sluice.offline.workspace import workspace_of
 from unit.cli.folders import sluice
 
@@ -38,7 +38,7 @@ STOCK_LOG = {
 
 
 @pytest.fixture(scope="module")
-def known() -> Knowledge:
+def known() -> KnownFacts:
     files = read_files(sorted(EXAMPLES.glob("*.yaml")))
     files.found += [Document("orders", ORDERS_LOG), Document("stock", STOCK_LOG)]
     workspace = workspace_of(files, read_files([]))
@@ -46,7 +46,7 @@ def known() -> Knowledge:
     return workspace.knowledge
 
 
-def example(name: str, known: Knowledge, **changed: str) -> JobFootprint:
+def example(name: str, known: KnownFacts, **changed: str) -> JobFootprint:
     """Returns the example's footprint, with some of its text changed."""
     text = (EXAMPLES / f"{name}.yaml").read_text(encoding="utf-8")
     for old, new in changed.items():
@@ -57,7 +57,7 @@ def example(name: str, known: Knowledge, **changed: str) -> JobFootprint:
     return known.footprint(Job(name, name, spec))
 
 
-def order(first: JobFootprint, second: JobFootprint) -> Order:
+def order(first: JobFootprint, second: JobFootprint) -> PairOrder:
     return pair_of(first, second).order
 
 
@@ -65,58 +65,58 @@ OTHER_DAY = {"_2026_11_19": "2026-11-20"}
 
 
 def test_merges_of_different_days_run_side_by_side_and_of_the_same_day_the_second_waits(
-    known: Knowledge,
+    known: KnownFacts,
 ) -> None:
     one = example("sql-merge-one-day", known)
-    assert order(one, example("sql-merge-one-day", known, **OTHER_DAY)) is Order.ANY
-    assert order(one, one) is Order.NONE
+    assert order(one, example("sql-merge-one-day", known, **OTHER_DAY)) is PairOrder.ANY
+    assert order(one, one) is PairOrder.NONE
 
 
-def test_a_promised_partition_runs_beside_writers_of_other_days(known: Knowledge) -> None:
+def test_a_promised_partition_runs_beside_writers_of_other_days(known: KnownFacts) -> None:
     promised = example("sql-promised-partition", known)
-    assert order(promised, example("sql-merge-one-day", known, **OTHER_DAY)) is Order.ANY
-    assert order(promised, example("sql-promised-partition", known, **OTHER_DAY)) is Order.ANY
-    assert order(promised, example("sql-merge-one-day", known)) is not Order.ANY
-    assert order(promised, example("write-backfill-replace-where", known)) is Order.ANY
+    assert order(promised, example("sql-merge-one-day", known, **OTHER_DAY)) is PairOrder.ANY
+    assert order(promised, example("sql-promised-partition", known, **OTHER_DAY)) is PairOrder.ANY
+    assert order(promised, example("sql-merge-one-day", known)) is not PairOrder.ANY
+    assert order(promised, example("write-backfill-replace-where", known)) is PairOrder.ANY
 
 
-def test_a_backfill_runs_beside_the_writers_of_every_other_month(known: Knowledge) -> None:
+def test_a_backfill_runs_beside_the_writers_of_every_other_month(known: KnownFacts) -> None:
     october = example("write-backfill-replace-where", known)
     september = {
         "_2026_10_01": "2026-09-01",
         "_2026_11_01": "2026-10-01",
         "backfill_orders/2026_10": "backfill-orders/2026-09",
     }
-    assert order(october, example("write-backfill-replace-where", known, **september)) is Order.ANY
-    assert order(october, example("sql-merge-one-day", known)) is Order.ANY
-    assert order(october, example("sql-optimize", known)) is Order.ANY
+    assert order(october, example("write-backfill-replace-where", known, **september)) is PairOrder.ANY
+    assert order(october, example("sql-merge-one-day", known)) is PairOrder.ANY
+    assert order(october, example("sql-optimize", known)) is PairOrder.ANY
     in_october = example("sql-merge-one-day", known, _2026_11_19="2026-10-19")
-    assert order(october, in_october) is not Order.ANY
+    assert order(october, in_october) is not PairOrder.ANY
 
 
-def test_a_blind_append_runs_beside_other_appends_and_never_loses_to_a_merge(known: Knowledge) -> None:
+def test_a_blind_append_runs_beside_other_appends_and_never_loses_to_a_merge(known: KnownFacts) -> None:
     append = example("sql-append", known)
-    assert order(append, append) is Order.ANY
-    assert order(append, example("sql-merge-one-day", known)) is Order.SECOND_THEN_FIRST
+    assert order(append, append) is PairOrder.ANY
+    assert order(append, example("sql-merge-one-day", known)) is PairOrder.SECOND_THEN_FIRST
 
 
-def test_overwritten_partitions_are_told_apart_by_what_is_promised(known: Knowledge) -> None:
+def test_overwritten_partitions_are_told_apart_by_what_is_promised(known: KnownFacts) -> None:
     berlin = example("write-overwrite-partitions", known)
-    assert order(berlin, example("write-overwrite-partitions", known, Berlin="Hamburg")) is Order.ANY
-    assert order(berlin, berlin) is Order.NONE
+    assert order(berlin, example("write-overwrite-partitions", known, Berlin="Hamburg")) is PairOrder.ANY
+    assert order(berlin, berlin) is PairOrder.NONE
 
 
-def test_who_changes_the_whole_table_runs_alone(known: Knowledge) -> None:
+def test_who_changes_the_whole_table_runs_alone(known: KnownFacts) -> None:
     for alone in ("sql-restore", "sql-alter-table", "sql-delete-customer"):
-        assert order(example(alone, known), example("sql-merge-one-day", known)) is not Order.ANY, alone
+        assert order(example(alone, known), example("sql-merge-one-day", known)) is not PairOrder.ANY, alone
 
 
-def test_without_the_sources_policies_the_same_jobs_wait(known: Knowledge) -> None:
+def test_without_the_sources_policies_the_same_jobs_wait(known: KnownFacts) -> None:
     files = read_files([EXAMPLES / "policy-bind-name.yaml"])
     files.found.append(Document("orders", ORDERS_LOG))
     alone = workspace_of(files, read_files([])).knowledge
     one, other = (example("sql-merge-one-day", alone, **day) for day in ({}, OTHER_DAY))
-    assert order(one, other) is Order.NONE
+    assert order(one, other) is PairOrder.NONE
     assert "lake.raw.orders may be a view over lake.sales.orders" in " ".join(one.tables[0].widened)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sluice.api.base import Json
-from sluice.offline.history import Fate, History, LogNotFoundError, read_log, replayed
+from sluice.offline.history import Fate, HistoryReport, LogNotFoundError, read_log, replayed
 from sluice.offline.history.commit_reads import bounds_of
 from sluice.offline.history.writers import writer_of
 from unit.cli.folders import complaints, sluice
@@ -40,7 +40,7 @@ def predicate(text: str) -> Json:
     return {"predicate": json.dumps([text])}
 
 
-def history(table: Path) -> History:
+def history(table: Path) -> HistoryReport:
     return replayed(read_log(table))
 
 

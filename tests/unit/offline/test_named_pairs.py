@@ -12,10 +12,10 @@ import pytest
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.api.manifests import Document
 from sluice.api.policy import DeltaTablePolicySpec
-from sluice.conflicts import Order, pair_of
+from sluice.conflicts import PairOrder, pair_of
 from sluice.footprint import JobFootprint
 from sluice.offline.jobs import Job
-from sluice.offline.known_facts import Knowledge, knowledge_of
+from sluice.offline.known_facts import KnownFacts, knowledge_of
 from sluice.tables import Policy
 
 PATHS = {
@@ -91,7 +91,7 @@ JOBS: dict[str, str | dict[str, Any]] = {
 }
 
 
-def knowledge() -> Knowledge:
+def knowledge() -> KnownFacts:
     common = {"schema": SCHEMA, "dialect": {"name": "oss", "version": "4.4.0"}, "logStore": "S3DynamoDB"}
     partitioned = {"prod.sales.orders", "prod.sales.returns"}
     facts = [
@@ -155,4 +155,4 @@ def test_by_name_two_jobs_are_judged_as_by_path(one: str, other: str) -> None:
 
 @pytest.mark.parametrize(("one", "other"), PAIRS)
 def test_those_that_are_surely_safe_pass_as_they_are_written_and_no_others(one: str, other: str) -> None:
-    assert (pair_of(NAMED[one], NAMED[other]).order is Order.ANY) == is_safe(one, other)
+    assert (pair_of(NAMED[one], NAMED[other]).order is PairOrder.ANY) == is_safe(one, other)

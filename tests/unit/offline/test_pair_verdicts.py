@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.api.base import Json
-from sluice.conflicts import Order, pair_of
+from sluice.conflicts import PairOrder, pair_of
 from sluice.conflicts.oracle import worst_for
 from sluice.offline.api import Oracle
 from sluice.offline.pair_verdicts import edges_between
@@ -64,7 +64,7 @@ def test_each_pair_is_judged_as_if_by_itself(work: list[Json]) -> None:
     for first, second in combinations(range(len(jobs)), 2):
         mine, theirs = jobs[first].footprint, jobs[second].footprint
         pair = pair_of(mine, theirs)
-        if pair.order is not Order.ANY:
+        if pair.order is not PairOrder.ANY:
             worse = pair.first_loses.level >= pair.second_loses.level
             table = worst_for(mine, theirs)[0] if worse else worst_for(theirs, mine)[0]
             other = [key for key in perhaps_one(jobs[first], jobs[second]) or () if key != table]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import sluice
-from sluice.conflicts import Order
+from sluice.conflicts import PairOrder
 from unit.cli.folders import FACTS, MERGE_BY_SOURCE, ORDERS, PINNED_DELETE, job, write
 
 _LOADS = """
@@ -40,7 +40,7 @@ def test_jobs_are_compared_as_texts() -> None:
     oracle = sluice.Oracle(FACTS)
     delete, merge = oracle.job(PINNED_DELETE, "delete"), oracle.job({"sql": MERGE_BY_SOURCE}, "merge")
     found = oracle.pair(delete, merge)
-    assert found.order is Order.NONE
+    assert found.order is PairOrder.NONE
     assert found.remedies[0].helps_fully
 
 
@@ -48,8 +48,8 @@ def test_facts_with_a_name_and_a_path_are_about_one_table() -> None:
     oracle = sluice.Oracle(FACTS | {"name": "sales.orders"})
     by_name = oracle.job(PINNED_DELETE.replace(ORDERS, "sales.orders"), "by name")
     by_path, other_day = oracle.job(PINNED_DELETE), oracle.job(PINNED_DELETE.replace("19", "18"))
-    assert oracle.pair(by_name, by_path).order is Order.NONE
-    assert oracle.pair(by_name, other_day).order is Order.ANY
+    assert oracle.pair(by_name, by_path).order is PairOrder.NONE
+    assert oracle.pair(by_name, other_day).order is PairOrder.ANY
     assert by_name.footprint.keys == by_path.footprint.keys
 
 

@@ -6,14 +6,14 @@ from sluice.api import names
 from sluice.installations.claims import Claim, Identity
 from sluice.kube.resources import KUBEFLOW_APPLICATIONS, PODS, Resource
 from sluice.online.access.connection import Installation
-from sluice.online.leases.driver_objects import Held, why_needed
+from sluice.online.leases.driver_objects import HeldObject, why_needed
 
 SECOND = Installation("ops", "second")
 
 
-def _held(name: str, namespace: str = "etl", resource: Resource = PODS) -> Held:
+def _held(name: str, namespace: str = "etl", resource: Resource = PODS) -> HeldObject:
     metadata = {"name": name, "namespace": namespace, "finalizers": ["other", names.FINALIZER_LEASE]}
-    return Held(resource, {"metadata": metadata})
+    return HeldObject(resource, {"metadata": metadata})
 
 
 def _claims(*claims: tuple[str, str, tuple[str, ...]]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from sluice.cli.main import app
 from sluice.kube import client
 from sluice.online.access import connection
 from sluice.online.access.connection import Installation, installation
-from sluice.online.doctor.findings import Level
+from sluice.online.doctor.findings import FindingLevel
 from sluice.online.doctor.redis_check import redis_findings
 
 OPERATOR = Path(__file__).parents[3] / "operator"
@@ -155,5 +155,5 @@ def test_what_cannot_be_taken_back_is_not_done_without_yes() -> None:
 
 async def test_a_redis_that_was_not_asked_is_not_called_well() -> None:
     [found] = await redis_findings(Installation("default", "sluice"), None)
-    assert found.level is Level.WARN
+    assert found.level is FindingLevel.WARN
     assert "--redis-url" in found.cure

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sluice.online.access.errors import CalledWronglyError
-from sluice.online.jobs.job_files import Work, works_in
+from sluice.online.jobs.job_files import JobManifest, works_in
 
 JOB = "apiVersion: sluice.dev/v1alpha1\nkind: DeltaWriteJob\n"
 
@@ -15,7 +15,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "jobs.yaml"
 
 
-def works(file: Path, text: str, namespace: str | None = None) -> list[Work]:
+def works(file: Path, text: str, namespace: str | None = None) -> list[JobManifest]:
     file.write_text(text, encoding="utf-8")
     return works_in([file], namespace, "usual")
 

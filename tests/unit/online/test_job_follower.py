@@ -12,7 +12,7 @@ from sluice.kube.client import ApiError, ExpiredError
 from sluice.online.access.errors import OnlineError
 from sluice.online.access.job_names import JobName
 from sluice.online.jobs import job_follower, job_watch
-from sluice.online.jobs.job_progress import Course, Ending
+from sluice.online.jobs.job_progress import Ending, JobProgress
 
 JOB = JobName("etl", "nightly")
 EXPIRED = ExpiredError(410, "Expired", "too old resource version")
@@ -68,8 +68,8 @@ def said() -> list[str]:
     return []
 
 
-async def followed(server: Any, said: list[str], *jobs: JobName, **more: Any) -> list[Course]:
-    courses = [Course(one) for one in jobs or (JOB,)]
+async def followed(server: Any, said: list[str], *jobs: JobName, **more: Any) -> list[JobProgress]:
+    courses = [JobProgress(one) for one in jobs or (JOB,)]
     async with asyncio.timeout(30):
         await job_follower.follow(server, courses, lambda _, text: said.append(text), **more)
     return courses

@@ -7,7 +7,7 @@ import pytest
 from sluice.api.base import Json
 from sluice.api.job_status import AttemptProgress
 from sluice.online.access.job_names import JobName
-from sluice.online.jobs.job_progress import Course, Ending, outcome_json
+from sluice.online.jobs.job_progress import Ending, JobProgress, outcome_json
 
 
 def body(phase: str | None = None, message: str | None = None, uid: str = "u", **status: Any) -> Json:
@@ -24,11 +24,11 @@ def progress(statement: int, version: int | None = None) -> Json:
 
 
 @pytest.fixture
-def course() -> Course:
-    return Course(JobName("etl", "nightly"))
+def course() -> JobProgress:
+    return JobProgress(JobName("etl", "nightly"))
 
 
-def test_each_phase_and_each_reason_to_wait_is_told_once(course: Course) -> None:
+def test_each_phase_and_each_reason_to_wait_is_told_once(course: JobProgress) -> None:
     assert course.sees(body()) == []
     assert course.sees(body("Waiting", "waits for etl/a")) == ["Waiting: waits for etl/a"]
     assert course.sees(body("Waiting", "waits for etl/a")) == []
@@ -37,7 +37,9 @@ def test_each_phase_and_each_reason_to_wait_is_told_once(course: Course) -> None
     assert course.ending is None
 
 
-def test_an_attempt_that_failed_is_not_the_end_and_the_next_one_s_statements_are_told(course: Course) -> None:
+def test_an_attempt_that_failed_is_not_the_end_and_the_next_one_s_statements_are_told(
+    course: JobProgress,
+) -> None:
     first = {"application": "nightly-1", "progress": progress(2)}
     assert course.sees(body("Running", attempts=[first])) == ["runs statement 2 of 3: MERGE", "Running"]
     failed = first | {"outcome": "Failed"}
@@ -51,7 +53,7 @@ def test_an_attempt_that_failed_is_not_the_end_and_the_next_one_s_statements_are
     assert course.ending is Ending.FAILED
 
 
-def test_statements_and_commits_are_told_once_whoever_tells_them_first(course: Course) -> None:
+def test_statements_and_commits_are_told_once_whoever_tells_them_first(course: JobProgress) -> None:
     course.sees(body("Running", attempts=[{"application": "nightly-1"}]))
     assert {course.driver_pod} == {"nightly-1-driver"}
     read = AttemptProgress.as_stored
@@ -77,7 +79,7 @@ def test_statements_and_commits_are_told_once_whoever_tells_them_first(course: C
 
 
 @pytest.mark.parametrize("phase", ["Succeeded", "Skipped", "Failed"])
-def test_a_job_that_is_deleted_with_its_end_has_ended_so(phase: str, course: Course) -> None:
+def test_a_job_that_is_deleted_with_its_end_has_ended_so(phase: str, course: JobProgress) -> None:
     course.sees(body("Running"))
     course.is_gone(body(phase))
     assert course.ending == phase
@@ -86,13 +88,13 @@ def test_a_job_that_is_deleted_with_its_end_has_ended_so(phase: str, course: Cou
 
 
 @pytest.mark.parametrize("last", [None, body("Running")])
-def test_a_job_that_went_without_an_end_is_deleted(last: Json | None, course: Course) -> None:
+def test_a_job_that_went_without_an_end_is_deleted(last: Json | None, course: JobProgress) -> None:
     course.sees(body("Running"))
     assert course.is_gone(last) == ["Deleted, before anybody saw it end"]
     assert course.ending is Ending.DELETED
 
 
-def test_another_job_of_the_same_name_is_not_the_one_that_is_followed(course: Course) -> None:
+def test_another_job_of_the_same_name_is_not_the_one_that_is_followed(course: JobProgress) -> None:
     course.sees(body("Running"))
     assert course.is_gone(body("Succeeded", uid="other")) == [], "that one was made and deleted meanwhile"
     assert course.ending is None
@@ -100,7 +102,7 @@ def test_another_job_of_the_same_name_is_not_the_one_that_is_followed(course: Co
     assert course.ending is Ending.DELETED
 
 
-def test_who_follows_a_stream_is_told_of_its_phases_and_not_of_each_batch(course: Course) -> None:
+def test_who_follows_a_stream_is_told_of_its_phases_and_not_of_each_batch(course: JobProgress) -> None:
     def seen(phase: str, message: str, batch: int, **status: Any) -> list[str]:
         told = body(phase, message, stream={"batch": batch, "batches": 1}, **status)
         return course.sees(told | {"spec": {"stream": {"trigger": {"processingTime": "1 minute"}}}})
@@ -117,7 +119,7 @@ def test_who_follows_a_stream_is_told_of_its_phases_and_not_of_each_batch(course
     assert outcome_json(course)["stream"] == {"batch": 3, "batches": 1}
 
 
-def test_nor_of_each_batch_of_a_stream_that_ends(course: Course) -> None:
+def test_nor_of_each_batch_of_a_stream_that_ends(course: JobProgress) -> None:
     def seen(message: str, reason: str = "DriverRunning") -> list[str]:
         told = body("Running", message, reason=reason)
         return course.sees(told | {"spec": {"stream": {"trigger": {"availableNow": True}}}})

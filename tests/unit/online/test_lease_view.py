@@ -10,8 +10,8 @@ from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.job_status import Attempt, Outcome
 from sluice.leases import Grant, Lease
-from sluice.lifecycle.evidence.lease_states import State
-from sluice.online.leases.lease_view import Held, InRedis, Objects, held
+from sluice.lifecycle.evidence.lease_states import LeaseState
+from sluice.online.leases.lease_view import InRedis, LeaseView, Objects, held
 from unit.controller.bodies import job_body
 from unit.lifecycle.objects import LEASE, NAME, RUNNING, TERMINATED, TOKEN, application, pod, told_there
 
@@ -38,7 +38,7 @@ def job(*attempts: Attempt, phase: str = "Running", **status: Any) -> Json:
     return job_body("a") | {"status": {"phase": phase, "attempts": told, "footprint": [TOUCHED]} | status}
 
 
-def alone(objects: Objects, redis: InRedis | None = None) -> Held:
+def alone(objects: Objects, redis: InRedis | None = None) -> LeaseView:
     [found] = held(objects, redis, NOW)
     return found
 
@@ -59,17 +59,17 @@ def silent() -> Json:
 @pytest.mark.parametrize(
     ("applications", "pods", "state"),
     [
-        ([], [], State.STARTING),
-        ([application("SUBMITTED")], [], State.STARTING),
-        ([application("RUNNING")], [pod(RUNNING)], State.RUNNING),
-        ([application("RUNNING")], [silent()], State.LOST),
-        ([application("COMPLETED")], [], State.LOST),
-        ([application("FAILED")], [], State.ENDING),
-        ([application("RUNNING")], [pod(TERMINATED)], State.ENDING),
+        ([], [], LeaseState.STARTING),
+        ([application("SUBMITTED")], [], LeaseState.STARTING),
+        ([application("RUNNING")], [pod(RUNNING)], LeaseState.RUNNING),
+        ([application("RUNNING")], [silent()], LeaseState.LOST),
+        ([application("COMPLETED")], [], LeaseState.LOST),
+        ([application("FAILED")], [], LeaseState.ENDING),
+        ([application("RUNNING")], [pod(TERMINATED)], LeaseState.ENDING),
     ],
 )
 def test_its_state_is_that_of_what_stands_for_it(
-    applications: list[Json], pods: list[Json], state: State
+    applications: list[Json], pods: list[Json], state: LeaseState
 ) -> None:
     found = alone(Objects([job(attempt())], applications, pods))
     assert (found.state, found.holder, found.job, found.token) == (state, LEASE.holder, "etl/a", TOKEN)
@@ -92,7 +92,7 @@ def test_what_is_over_holds_nothing_and_is_not_listed() -> None:
 
 def test_a_driver_is_listed_though_its_job_is_gone() -> None:
     found = alone(Objects([], [application("RUNNING")], [pod(RUNNING)]))
-    assert (found.job, found.state, found.token) == ("etl/a", State.RUNNING, TOKEN)
+    assert (found.job, found.state, found.token) == ("etl/a", LeaseState.RUNNING, TOKEN)
     assert found.since == datetime(2026, 11, 19, 10, tzinfo=UTC)
 
 
@@ -129,28 +129,32 @@ def test_what_nobody_can_read_is_listed_with_the_reason() -> None:
     record = application("RUNNING", annotations=None)
     [of_object] = held(Objects([], [record], []), None, NOW)
     assert (of_object.state, of_object.job, of_object.holder) == (
-        State.UNREADABLE,
+        LeaseState.UNREADABLE,
         "SparkApplication etl/a-1",
         "uid-a/1",
     )
     assert names.ANNOTATION_LEASE in (of_object.message or "")
     status = job_body("a") | {"status": {"phase": "Running", "attempts": "none"}}
     of_status = alone(Objects([status]))
-    assert (of_status.state, of_status.job, of_status.attempt) == (State.UNREADABLE, "etl/a", None)
+    assert (of_status.state, of_status.job, of_status.attempt) == (LeaseState.UNREADABLE, "etl/a", None)
     assert "status.attempts" in (of_status.message or "")
     judged = alone(Objects([job(attempt())], [application() | {"status": 7}], []))
-    assert (judged.state, judged.job) == (State.UNREADABLE, "etl/a")
+    assert (judged.state, judged.job) == (LeaseState.UNREADABLE, "etl/a")
 
 
 def test_what_nothing_explains_is_listed_without_redis_too() -> None:
     found = alone(Objects(unexplained=[GRANT]))
-    assert (found.state, found.in_kubernetes, found.all_tables) == (State.UNEXPLAINED, False, LEASE.tables)
+    assert (found.state, found.in_kubernetes, found.all_tables) == (
+        LeaseState.UNEXPLAINED,
+        False,
+        LEASE.tables,
+    )
     assert found.may_be_revoked
     assert alone(Objects(unexplained=[GRANT]), in_redis(GRANT)).in_redis
     explained = alone(Objects([job(attempt())], [application("RUNNING")], [pod(RUNNING)], [GRANT]))
-    assert explained.state is State.RUNNING
+    assert explained.state is LeaseState.RUNNING
     alone_again = alone(Objects([job(attempt())], unexplained=[GRANT]))
-    assert (alone_again.state, alone_again.may_be_revoked) == (State.UNEXPLAINED, True)
+    assert (alone_again.state, alone_again.may_be_revoked) == (LeaseState.UNEXPLAINED, True)
 
 
 def test_where_both_witnesses_agree_there_is_no_difference() -> None:
@@ -181,7 +185,7 @@ def test_where_both_witnesses_agree_there_is_no_difference() -> None:
 )
 def test_where_they_differ_both_are_told(redis: InRedis, said: str, *, is_there: bool) -> None:
     found = alone(Objects([job(attempt())], [application("RUNNING")], [pod(RUNNING)]), redis)
-    assert (found.state, found.in_redis) == (State.RUNNING, is_there)
+    assert (found.state, found.in_redis) == (LeaseState.RUNNING, is_there)
     [told] = found.differences
     assert told.startswith(said)
 
@@ -195,18 +199,18 @@ def test_what_was_granted_or_released_during_the_look_is_no_difference() -> None
 @pytest.mark.parametrize(
     ("jobs", "state", "said"),
     [
-        ([], State.UNEXPLAINED, "no object is there"),
-        ([job(phase="Waiting")], State.STARTING, "just been granted"),
+        ([], LeaseState.UNEXPLAINED, "no object is there"),
+        ([job(phase="Waiting")], LeaseState.STARTING, "just been granted"),
         (
             [job(attempt(outcome=Outcome.FAILED), phase="Failed", observedGeneration=1)],
-            State.ENDING,
+            LeaseState.ENDING,
             "about to be released",
         ),
-        ([job_body("a") | {"status": {"phase": 7}}], State.UNREADABLE, "status.phase"),
+        ([job_body("a") | {"status": {"phase": 7}}], LeaseState.UNREADABLE, "status.phase"),
     ],
 )
 def test_what_redis_alone_holds_is_listed_with_what_is_known_of_its_job(
-    jobs: list[Json], state: State, said: str
+    jobs: list[Json], state: LeaseState, said: str
 ) -> None:
     found = {one.holder: one for one in held(Objects(jobs), in_redis(GRANT), NOW)}[LEASE.holder]
     assert (found.state, found.in_kubernetes, found.in_redis) == (state, False, True)
@@ -217,23 +221,23 @@ def test_what_redis_alone_holds_is_listed_with_what_is_known_of_its_job(
 def test_a_line_of_redis_that_nobody_can_read_hides_no_other() -> None:
     broken = InRedis({OTHER.lease.holder: OTHER}, {}, {"uid-c/1": "the lease of uid-c/1 cannot be read"})
     first, second = held(Objects(), broken, NOW)
-    assert (first.holder, first.state) == (OTHER.lease.holder, State.UNEXPLAINED)
-    assert (second.holder, second.state) == ("uid-c/1", State.UNREADABLE)
+    assert (first.holder, first.state) == (OTHER.lease.holder, LeaseState.UNEXPLAINED)
+    assert (second.holder, second.state) == ("uid-c/1", LeaseState.UNREADABLE)
 
 
 @pytest.mark.parametrize(
     ("phase", "reason", "state"),
     [
-        ("Starting", "Admitted", State.STARTING),
-        ("Running", "DriverRunning", State.RUNNING),
-        ("Ending", "DriverLost", State.LOST),
-        ("Ending", "Ended", State.ENDING),
-        ("Failed", "RunFailed", State.UNKNOWN),
+        ("Starting", "Admitted", LeaseState.STARTING),
+        ("Running", "DriverRunning", LeaseState.RUNNING),
+        ("Ending", "DriverLost", LeaseState.LOST),
+        ("Ending", "Ended", LeaseState.ENDING),
+        ("Failed", "RunFailed", LeaseState.UNKNOWN),
     ],
 )
 @pytest.mark.parametrize("missing", ["applications", "pods"])
 def test_who_may_not_list_drivers_is_told_what_the_statuses_say(
-    missing: str, phase: str, reason: str, state: State
+    missing: str, phase: str, reason: str, state: LeaseState
 ) -> None:
     """Without them a driver that runs would look lost."""
     told = job(attempt(started_at=GRANTED), phase=phase, reason=reason)
@@ -244,7 +248,7 @@ def test_who_may_not_list_drivers_is_told_what_the_statuses_say(
 
 def test_who_may_not_list_jobs_is_not_told_that_nothing_explains_them() -> None:
     found = alone(Objects(None, (), ()), in_redis(GRANT))
-    assert (found.state, found.in_kubernetes) == (State.UNKNOWN, None)
+    assert (found.state, found.in_kubernetes) == (LeaseState.UNKNOWN, None)
 
 
 def test_leases_stand_in_the_order_in_which_they_were_granted() -> None:

@@ -8,8 +8,8 @@ from sluice.api import names
 from sluice.api.base import Json
 from sluice.kube.resources import Resource
 from sluice.online.access.job_names import JobName
-from sluice.online.jobs.job_changes import Result, Told
-from sluice.online.jobs.job_progress import Course, Ending
+from sluice.online.jobs.job_changes import ChangeReport, Result
+from sluice.online.jobs.job_progress import Ending, JobProgress
 from sluice.online.jobs.retry_requests import ask_for_another, course_of
 
 JOB = JobName("etl", "nightly")
@@ -41,11 +41,11 @@ class Server:
         self.patches.append(patch)
 
 
-async def asked(server: Server) -> Told:
+async def asked(server: Server) -> ChangeReport:
     return await ask_for_another(server, JOB)  # type: ignore[arg-type]  # a server of the test's own
 
 
-async def followed(body: Json) -> Course:
+async def followed(body: Json) -> JobProgress:
     course = course_of(await asked(Server(body)))
     assert course is not None
     return course

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sluice.online.access.connection import Installation
-from sluice.online.doctor.findings import Finding, Level
+from sluice.online.doctor.findings import Finding, FindingLevel
 from sluice.online.doctor.spark_operator import unserved
 from unit.kube.served import served, told
 
@@ -32,7 +32,7 @@ async def test_each_namespace_that_no_spark_operator_serves_is_told(watched: tup
     deployments = _listed(_deployment("one", "--namespaces=a,default"), _deployment("two", "--namespaces=b"))
     jobs = _listed(*({"metadata": {"namespace": name, "name": "job"}} for name in ("a", "b", "c")))
     [one] = await _found(told(deployments), told(jobs), watched=watched)
-    assert (one.level, one.subject) == (Level.FAIL, "namespace c")
+    assert (one.level, one.subject) == (FindingLevel.FAIL, "namespace c")
     assert "Deployment spark/one (a, default); Deployment spark/two (b)" in one.message
     assert "spark.jobNamespaces" in one.cure
 

@@ -14,7 +14,7 @@ from sluice.api.reasons import PolicyReason
 from sluice.cli import outputs, status_text
 from sluice.online.access.connection import Installation
 from sluice.online.answers import status_json
-from sluice.online.doctor.findings import Finding, Level
+from sluice.online.doctor.findings import Finding, FindingLevel
 from sluice.online.doctor.stalled_policies import (
     CURES,
     MOST_FOUND,
@@ -70,7 +70,7 @@ def test_each_reason_of_a_stalled_policy_has_a_cure_and_a_row_in_the_runbook() -
 @pytest.mark.parametrize("reason", sorted(STALLED))
 async def test_a_stalled_policy_is_a_warning_with_its_reason_and_what_to_do(reason: str) -> None:
     (one,) = await found(policy("orders", reason=reason), policy("fine", "Ready", "Counts"))
-    assert (one.level, one.subject) == (Level.WARN, "sales/orders")
+    assert (one.level, one.subject) == (FindingLevel.WARN, "sales/orders")
     assert one.message == f"it is Stalled: {reason}: it differs"
     assert "{" not in one.cure
     if "kubectl" in one.cure and " dtp " in one.cure:
@@ -85,9 +85,9 @@ async def test_the_doctor_names_some_of_many_and_counts_the_rest() -> None:
 
 async def test_where_none_is_stalled_that_is_said() -> None:
     (one,) = await found(policy("a", "Ready", "Counts"), {"metadata": {"name": "new", "namespace": "sales"}})
-    assert (one.level, one.message) == (Level.OK, "none of 2 is Stalled")
+    assert (one.level, one.message) == (FindingLevel.OK, "none of 2 is Stalled")
     (one,) = await found()
-    assert (one.level, one.message) == (Level.OK, "there is none")
+    assert (one.level, one.message) == (FindingLevel.OK, "there is none")
 
 
 def test_the_status_lists_stalled_policies_and_one_problem_for_each_reason() -> None:

@@ -15,7 +15,7 @@ from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.operator_status import OperatorConditionType
 from sluice.cli import doctor_text, outputs, status_text
-from sluice.controller.process.operator_conditions import Conditions
+from sluice.controller.process.operator_conditions import OperatorConditions
 from sluice.installations.unexplained_leases import in_words
 from sluice.leases import Lease
 from sluice.online.access.connection import Installation
@@ -44,7 +44,7 @@ def _job(name: str, **status: Any) -> Json:
 
 
 def _conditions(*, redis: bool = True) -> str:
-    conditions = Conditions(lambda: NOW)
+    conditions = OperatorConditions(lambda: NOW)
     conditions.holds(OperatorConditionType.API_SERVER_REACHABLE)
     if redis:
         conditions.holds(OperatorConditionType.LEASE_TABLE_USABLE)
@@ -227,7 +227,7 @@ def test_a_lease_that_nothing_explains_is_a_problem_and_shown_with_its_command()
 
 
 def test_it_is_no_second_problem_where_the_operator_tells_it() -> None:
-    conditions = Conditions(lambda: NOW)
+    conditions = OperatorConditions(lambda: NOW)
     conditions.fails(
         OperatorConditionType.LEASES_EXPLAINED, "Unexplained", in_words([HELD], AT.revoke_command)
     )
@@ -280,7 +280,7 @@ TEXTS = st.text() | st.text(st.sampled_from("\x1b[;mJ0\x07\r\x9b\u202e\u200f\n\t
 
 @given(TEXTS, TEXTS)
 def test_no_text_of_a_cluster_tells_a_terminal_what_to_do(text: str, message: str) -> None:
-    conditions = Conditions(lambda: NOW)
+    conditions = OperatorConditions(lambda: NOW)
     conditions.fails(OperatorConditionType.LEASE_TABLE_USABLE, "RedisFails", f"x{message}")
     jobs = [
         _job("lost", phase="Ending", reason="DriverLost", message=message, footprint=[{"table": text}]),

@@ -12,7 +12,7 @@ from sluice.kube.client import ApiError, ConflictError
 from sluice.kube.resources import Resource
 from sluice.online.access.job_names import JobName
 from sluice.online.jobs import suspension
-from sluice.online.jobs.job_changes import TRIES, Result, Told, changed
+from sluice.online.jobs.job_changes import TRIES, ChangeReport, Result, changed
 
 JOB = JobName("etl", "nightly")
 HELD = {"spec": {"admission": {"suspend": True}}}
@@ -51,11 +51,11 @@ class Server:
         self.patches.append({key: value for key, value in patch.items() if key != "metadata"})
 
 
-async def held_back(server: Server) -> Told:
+async def held_back(server: Server) -> ChangeReport:
     return await changed(server, JOB, suspension._decide_to_hold, suspension.MANAGER)  # type: ignore[arg-type]  # a server of the test's own
 
 
-async def let_go(server: Server) -> Told:
+async def let_go(server: Server) -> ChangeReport:
     return await changed(server, JOB, suspension._decide_to_let_go, suspension.MANAGER)  # type: ignore[arg-type]  # likewise
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sluice.online.access.connection import Installation
-from sluice.online.doctor.findings import Finding, Level
+from sluice.online.doctor.findings import Finding, FindingLevel
 from sluice.online.doctor.table_checks import table_findings
 from sluice.tables import key_of_name
 from sluice.tables.open_tables import OpenTables
@@ -32,14 +32,14 @@ async def found(*jobs: Any, watched: tuple[str, ...] = ()) -> list[Finding]:
 @pytest.mark.parametrize("watched", [(), ("a", "b")])
 async def test_a_table_that_cannot_be_read_is_a_warning_with_the_reason(watched: tuple[str, ...]) -> None:
     (one,) = await found(job("01", "s3://lake/orders", "it is wide", DENIED), watched=watched)
-    assert (one.level, one.subject) == (Level.WARN, "s3://lake/orders")
+    assert (one.level, one.subject) == (FindingLevel.WARN, "s3://lake/orders")
     assert one.message == "its log cannot be read: AccessDenied: the store (x) does not let it"
 
 
 async def test_a_name_that_no_policy_binds_is_one() -> None:
     facts = OpenTables().facts(key_of_name("prod.sales.orders"))
     (one,) = await found(job("01", "prod.sales.orders", f"nothing is known of its columns: {facts.unread}"))
-    assert (one.level, one.subject) == (Level.WARN, "prod.sales.orders")
+    assert (one.level, one.subject) == (FindingLevel.WARN, "prod.sales.orders")
     assert "no DeltaTablePolicy binds it to a path: add one" in one.message
 
 
@@ -53,15 +53,15 @@ async def test_a_table_that_did_not_answer_in_time_is_one() -> None:
 async def test_the_newest_job_of_a_table_decides(order: int) -> None:
     jobs = [job("01", "s3://lake/orders", DENIED), job("02")]
     (one,) = await found(*jobs[::order])
-    assert one.level is Level.OK
+    assert one.level is FindingLevel.OK
     jobs = [job("01"), job("02", "s3://lake/orders", DENIED)]
     (one,) = await found(*jobs[::order])
-    assert one.level is Level.WARN
+    assert one.level is FindingLevel.WARN
 
 
 async def test_without_jobs_nothing_is_claimed() -> None:
     (one,) = await found()
-    assert (one.level, one.message) == (Level.OK, "no job tells of a table yet")
+    assert (one.level, one.message) == (FindingLevel.OK, "no job tells of a table yet")
 
 
 @pytest.mark.parametrize(
@@ -69,4 +69,4 @@ async def test_without_jobs_nothing_is_claimed() -> None:
 )
 async def test_a_status_that_somebody_else_wrote_ends_nothing(status: Any) -> None:
     (one,) = await found({"metadata": {}, "status": status}, job("01", "s3://lake/orders", DENIED))
-    assert one.level is Level.WARN
+    assert one.level is FindingLevel.WARN

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sluice.api.policy_enforced import Enforced, EnforcedReason, FieldSet, SetBack
+from sluice.api.policy_enforcement import Enforced, EnforcedReason, FieldSet, SetBack
 from sluice.policies.change_events import announced
 
 AT = datetime(2026, 11, 27, 12, tzinfo=UTC)

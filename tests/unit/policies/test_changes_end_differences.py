@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from sluice.api.policy import DeltaTablePolicySpec, PolicyTable
 from sluice.delta.features import WANTED
 from sluice.policies.alteration import Alteration, ClusterBy, SetProperties
-from sluice.policies.difference import Plan, plan_of
+from sluice.policies.difference import AlterationPlan, plan_of
 from sluice.tables.table_observation import TableState
 from unit.policies.model_table import RefusedError, applied
 from unit.policies.specs import spec_of
@@ -102,7 +102,7 @@ _POLICIES = st.fixed_dictionaries(
 ).filter(_is_taken)
 
 
-def _changed(plan: Plan, state: TableState, version: tuple[int, int] | None) -> TableState:
+def _changed(plan: AlterationPlan, state: TableState, version: tuple[int, int] | None) -> TableState:
     for change in plan.changes:
         state = applied(state, change, version)  # raises if Delta would refuse it
     return state
@@ -184,5 +184,6 @@ def test_nothing_that_cannot_be_taken_back_is_changed_unless_it_is_allowed(
 
 def test_a_spec_that_wants_nothing_changes_nothing() -> None:
     assert (
-        plan_of(DeltaTablePolicySpec.model_validate({"table": {"name": "a"}}), TableState(), None) == Plan()
+        plan_of(DeltaTablePolicySpec.model_validate({"table": {"name": "a"}}), TableState(), None)
+        == AlterationPlan()
     )

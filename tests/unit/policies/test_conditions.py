@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sluice.api.base import Json
-from sluice.api.policy_enforced import EnforcedReason
+from sluice.api.policy_enforcement import EnforcedReason
 from sluice.api.policy_status import DeltaTablePolicyStatus
 from sluice.api.reasons import PolicyReason
 from sluice.policies.conditions import LeftOut, Seen, state_of

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sluice.policies.desired_state import Wish, problems_with, wishes_of
+from sluice.policies.desired_state import DesiredState, problems_with, wishes_of
 from unit.policies.specs import spec_of
 
 
@@ -46,6 +46,6 @@ def test_a_feature_beside_its_property_is_wished_for_once() -> None:
         "properties": {"delta.columnMapping.mode": "name"},
     }
     assert wishes_of(spec_of(**fields)) == (
-        Wish("properties.delta.columnMapping.mode", "delta.columnMapping.mode", "name"),
-        Wish("features.rowTracking", "delta.enableRowTracking", "true"),
+        DesiredState("properties.delta.columnMapping.mode", "delta.columnMapping.mode", "name"),
+        DesiredState("features.rowTracking", "delta.enableRowTracking", "true"),
     )

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sluice.policies.difference import Difference, Plan, plan_of
+from sluice.policies.difference import AlterationPlan, Difference, plan_of
 from sluice.tables.table_observation import TableState
 from unit.policies.specs import spec_of
 
@@ -14,7 +14,7 @@ TABLE = TableState(version=7, writer_version=7, writer_features=ON_FEATURES, col
 NEWEST = (4, 4)
 
 
-def _plan(state: TableState, version: tuple[int, int] | None = NEWEST, **wanted: Any) -> Plan:
+def _plan(state: TableState, version: tuple[int, int] | None = NEWEST, **wanted: Any) -> AlterationPlan:
     return plan_of(spec_of(**wanted), state, version)
 
 
@@ -26,11 +26,11 @@ def _with(*features: str, **properties: str) -> TableState:
     )
 
 
-def _sql(plan: Plan) -> list[str]:
+def _sql(plan: AlterationPlan) -> list[str]:
     return [change.sql for change in plan.changes]
 
 
-def _only(plan: Plan) -> Difference:
+def _only(plan: AlterationPlan) -> Difference:
     (difference,) = plan.differences
     return difference
 
@@ -83,7 +83,7 @@ def test_what_is_as_wanted_in_other_words_is_no_difference() -> None:
         partitionBy=[],
         isolationLevel="Serializable",
     )
-    assert plan == Plan()
+    assert plan == AlterationPlan()
 
 
 @pytest.mark.parametrize(
@@ -236,14 +236,16 @@ def test_facts_are_told_and_never_changed(level: str) -> None:
 def test_a_table_of_databricks_without_a_level_has_its_default() -> None:
     wanted: dict[str, Any] = {"isolationLevel": "WriteSerializable"}
     assert _only(_plan(TABLE, **wanted)).found == "Serializable"
-    assert _plan(TABLE, dialect={"name": "databricks"}, **wanted) == Plan()
+    assert _plan(TABLE, dialect={"name": "databricks"}, **wanted) == AlterationPlan()
 
 
 def test_a_table_that_is_not_there_or_not_readable_is_not_compared() -> None:
     wanted: dict[str, Any] = {"properties": {"team": "sales"}}
-    assert _plan(TableState(exists=False), **wanted) == Plan(not_compared="the table does not exist yet")
+    assert _plan(TableState(exists=False), **wanted) == AlterationPlan(
+        not_compared="the table does not exist yet"
+    )
     unread = _plan(TableState(unread="no such bucket"), **wanted)
-    assert unread == Plan(not_compared="the table's log could not be read: no such bucket")
+    assert unread == AlterationPlan(not_compared="the table's log could not be read: no such bucket")
 
 
 def test_a_policy_with_a_problem_is_not_followed_in_part() -> None:

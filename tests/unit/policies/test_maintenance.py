@@ -12,11 +12,11 @@ from sluice.api.job_status import Phase
 from sluice.policies.cron import Schedule
 from sluice.policies.maintenance import (
     Decided,
-    Kind,
-    Known,
-    Made,
-    Plan,
-    Upkeep,
+    KnownMaintenance,
+    MaintenanceJob,
+    MaintenanceKind,
+    MaintenanceSpec,
+    NextRun,
     name_by_hand,
     name_of,
     planned,
@@ -25,14 +25,16 @@ from sluice.policies.maintenance import (
 DAY, HOUR, MINUTE = timedelta(days=1), timedelta(hours=1), timedelta(minutes=1)
 NOON = datetime(2026, 11, 19, 12, tzinfo=UTC)
 THREE = datetime(2026, 11, 19, 3, tzinfo=UTC)
-NIGHTLY = Upkeep(Kind.OPTIMIZE, Schedule.parse("0 3 * * *", "UTC"))
-ORDERS = Known("orders", "uid-1", decided=Decided(THREE - DAY, NIGHTLY.spelled))
+NIGHTLY = MaintenanceSpec(MaintenanceKind.OPTIMIZE, Schedule.parse("0 3 * * *", "UTC"))
+ORDERS = KnownMaintenance("orders", "uid-1", decided=Decided(THREE - DAY, NIGHTLY.spelled))
 
 
 def job(
     at: datetime, phase: Phase | None = Phase.SUCCEEDED, *, by_hand: bool = False, name: str = ""
-) -> Made:
-    return Made(name or name_of("orders", "uid-1", Kind.OPTIMIZE, at), at, phase, by_hand)
+) -> MaintenanceJob:
+    return MaintenanceJob(
+        name or name_of("orders", "uid-1", MaintenanceKind.OPTIMIZE, at), at, phase, by_hand
+    )
 
 
 def test_the_latest_run_is_due_and_is_kept_as_decided() -> None:
@@ -44,7 +46,7 @@ def test_the_latest_run_is_due_and_is_kept_as_decided() -> None:
 
 
 def test_what_is_decided_is_not_due_again() -> None:
-    assert planned(NIGHTLY, replace(ORDERS, decided=Decided(THREE, NIGHTLY.spelled)), NOON) == Plan(
+    assert planned(NIGHTLY, replace(ORDERS, decided=Decided(THREE, NIGHTLY.spelled)), NOON) == NextRun(
         look_again=THREE + DAY
     )
 
@@ -60,17 +62,19 @@ def test_two_leaders_give_a_run_one_name_and_other_runs_other_ones() -> None:
         name_of(policy, uid, kind, at)
         for policy in ("orders", longest)
         for uid in ("uid-1", "uid-2")
-        for kind in Kind
+        for kind in MaintenanceKind
         for at in (THREE, THREE + MINUTE)
     }
     names |= {
-        name_by_hand("orders", "uid-1", kind, word) for kind in Kind for word in ("optimize", "optimize.2")
+        name_by_hand("orders", "uid-1", kind, word)
+        for kind in MaintenanceKind
+        for word in ("optimize", "optimize.2")
     }
     assert len(names) == 20
     for name in names:
         assert len(name) <= 63
         assert re.fullmatch(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?", name)
-    assert name_of("orders", "uid-1", Kind.VACUUM, THREE).startswith("orders-vacuum-")
+    assert name_of("orders", "uid-1", MaintenanceKind.VACUUM, THREE).startswith("orders-vacuum-")
 
 
 @pytest.mark.parametrize(
@@ -117,24 +121,31 @@ def test_a_run_waits_for_the_one_before_it_and_is_made_then() -> None:
 
 
 def test_a_new_schedule_begins_now_and_not_with_what_it_would_have_had_before() -> None:
-    for known in (Known("orders", "uid-1"), replace(ORDERS, decided=Decided(THREE - DAY, "0 1 * * * UTC"))):
+    for known in (
+        KnownMaintenance("orders", "uid-1"),
+        replace(ORDERS, decided=Decided(THREE - DAY, "0 1 * * * UTC")),
+    ):
         plan = planned(NIGHTLY, known, NOON)
-        assert plan == Plan(decided=Decided(NOON, NIGHTLY.spelled), look_again=THREE + DAY)
+        assert plan == NextRun(decided=Decided(NOON, NIGHTLY.spelled), look_again=THREE + DAY)
 
 
 def test_a_schedule_as_old_as_its_policy_has_missed_what_passed_before_anybody_looked() -> None:
-    plan = planned(NIGHTLY, Known("orders", "uid-1", since=THREE - HOUR), NOON)
+    plan = planned(NIGHTLY, KnownMaintenance("orders", "uid-1", since=THREE - HOUR), NOON)
     assert plan.run is not None
-    assert planned(NIGHTLY, Known("orders", "uid-1", since=THREE), NOON).run is None
+    assert planned(NIGHTLY, KnownMaintenance("orders", "uid-1", since=THREE), NOON).run is None
 
 
 def test_what_passed_while_it_was_suspended_is_not_made_up_for() -> None:
     suspended = replace(NIGHTLY, suspend=True)
-    for known in (ORDERS, Known("orders", "uid-1", since=THREE - HOUR), Known("orders", "uid-1")):
+    for known in (
+        ORDERS,
+        KnownMaintenance("orders", "uid-1", since=THREE - HOUR),
+        KnownMaintenance("orders", "uid-1"),
+    ):
         plan = planned(suspended, known, NOON)
-        assert plan == Plan(decided=Decided(NOON, suspended.spelled))
+        assert plan == NextRun(decided=Decided(NOON, suspended.spelled))
         later = replace(known, decided=plan.decided)
-        assert planned(suspended, later, NOON + 3 * DAY) == Plan()
+        assert planned(suspended, later, NOON + 3 * DAY) == NextRun()
         resumed = planned(NIGHTLY, later, NOON + 3 * DAY)
         assert (resumed.run, resumed.look_again) == (None, THREE + 4 * DAY)
 
@@ -181,7 +192,9 @@ def test_a_job_stays_until_its_run_is_kept_as_decided() -> None:
     none = replace(NIGHTLY, kept_succeeded=0)
     assert planned(none, replace(ORDERS, jobs=(job(THREE),)), NOON).goes == ()
     assert planned(none, replace(ORDERS, decided=None, jobs=(job(THREE),)), NOON).goes == ()
-    asked = job(NOON, by_hand=True, name=name_by_hand("orders", "uid-1", Kind.OPTIMIZE, "optimize"))
+    asked = job(
+        NOON, by_hand=True, name=name_by_hand("orders", "uid-1", MaintenanceKind.OPTIMIZE, "optimize")
+    )
     assert planned(none, replace(ORDERS, jobs=(asked,), asked="optimize"), NOON).goes == ()
     assert planned(none, replace(ORDERS, jobs=(asked,)), NOON).goes == (asked.name,)
 
@@ -202,13 +215,13 @@ def test_a_clock_that_was_years_ahead_neither_stops_a_schedule_nor_lets_loose_wh
 def test_a_clock_that_is_put_back_a_little_is_waited_for() -> None:
     known = replace(ORDERS, decided=Decided(THREE, NIGHTLY.spelled))
     for hours in range(1, 12):
-        assert planned(NIGHTLY, known, THREE - hours * HOUR) == Plan(look_again=THREE + DAY)
+        assert planned(NIGHTLY, known, THREE - hours * HOUR) == NextRun(look_again=THREE + DAY)
     assert planned(NIGHTLY, known, THREE).run is None
 
 
 def test_a_schedule_that_never_comes_is_never_due() -> None:
     never = replace(NIGHTLY, schedule=Schedule.parse("0 0 30 2 *", "UTC"))
-    assert planned(never, Known("orders", "uid-1", since=THREE - 900 * DAY), NOON) == Plan()
+    assert planned(never, KnownMaintenance("orders", "uid-1", since=THREE - 900 * DAY), NOON) == NextRun()
 
 
 _steps = st.one_of(
@@ -231,8 +244,8 @@ _steps = st.one_of(
 def test_nothing_that_clocks_and_leaders_do_makes_a_storm_or_stops_a_schedule(
     text: str, zone: str, steps: list[tuple[str, int]]
 ) -> None:
-    wanted = Upkeep(Kind.OPTIMIZE, Schedule.parse(text, zone), starting_deadline=None)
-    known, now = Known("orders", "uid-1", since=NOON), NOON
+    wanted = MaintenanceSpec(MaintenanceKind.OPTIMIZE, Schedule.parse(text, zone), starting_deadline=None)
+    known, now = KnownMaintenance("orders", "uid-1", since=NOON), NOON
     for what, value in [*steps, ("ends", 1), ("suspend", 0), ("passes", 1)]:
         dies = what == "dies"
         match what:
@@ -251,7 +264,7 @@ def test_nothing_that_clocks_and_leaders_do_makes_a_storm_or_stops_a_schedule(
             assert not busy
             assert plan.run.name not in {job.name for job in known.jobs}
             assert plan.run.by_hand or plan.run.at == wanted.schedule.last_before_or_at(now)
-            made = Made(plan.run.name, plan.run.at, None, plan.run.by_hand)
+            made = MaintenanceJob(plan.run.name, plan.run.at, None, plan.run.by_hand)
             known = replace(known, jobs=(*known.jobs, made))
         assert not {job.name for job in known.jobs if not job.is_finished} & set(plan.goes)
         if not dies:
@@ -281,7 +294,7 @@ def test_nothing_that_clocks_and_leaders_do_makes_a_storm_or_stops_a_schedule(
 
 @pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/New_York"])
 def test_a_decision_of_the_end_of_time_is_told_in_each_zone(zone: str) -> None:
-    wanted = Upkeep(Kind.OPTIMIZE, Schedule.parse("0 3 * * *", zone))
+    wanted = MaintenanceSpec(MaintenanceKind.OPTIMIZE, Schedule.parse("0 3 * * *", zone))
     end = datetime(9999, 12, 31, 23, 59, tzinfo=UTC)
     plan = planned(wanted, replace(ORDERS, decided=Decided(end, wanted.spelled)), NOON)
     assert plan.decided == Decided(NOON, wanted.spelled)

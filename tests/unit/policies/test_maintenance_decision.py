@@ -9,14 +9,21 @@ import pytest
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.api.policy import DeltaTablePolicySpec
 from sluice.footprint import footprint_of
-from sluice.policies.maintenance import Kind, Run
-from sluice.policies.maintenance_decision import Do, Errand, LeaveOut, Wait, errand_of
+from sluice.policies.maintenance import MaintenanceKind, MaintenanceRun
+from sluice.policies.maintenance_decision import Do, Errand, LeaveOut, WaitForNextRun, errand_of
 from sluice.policies.maintenance_spec import upkeeps_of
-from sluice.policies.retention import Writer
+from sluice.policies.retention import ActiveWriter
 from sluice.predicates import Table
 from sluice.tables import TableFacts, unread
 from sluice.tables.facts import absent
-from sluice.tables.table_observation import File, History, LastVacuum, Look, Removals, TableState
+from sluice.tables.table_observation import (
+    File,
+    LastVacuum,
+    LogHistory,
+    Removals,
+    TableObservation,
+    TableState,
+)
 from unit.policies.specs import spec_of
 
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
@@ -26,24 +33,26 @@ MANY = tuple(File({"date": "2026-11-18"}, 1000) for _ in range(10))
 FEW = MANY[:9]
 OPTIMIZE = spec_of(maintenance={"optimize": {"schedule": "@daily", "where": "date < :today"}})
 VACUUM = spec_of(maintenance={"vacuum": {"schedule": "@daily"}})
-NOTHING_TO_DELETE = History(removals=Removals(at=(NOON - HOUR,)), last_vacuum=LastVacuum(NOON - DAY, 7 * DAY))
+NOTHING_TO_DELETE = LogHistory(
+    removals=Removals(at=(NOON - HOUR,)), last_vacuum=LastVacuum(NOON - DAY, 7 * DAY)
+)
 
 
-def look(files: tuple[File, ...] | None = MANY, **fields: Any) -> Look:
+def look(files: tuple[File, ...] | None = MANY, **fields: Any) -> TableObservation:
     seen: dict[str, Any] = {"at": NOON, "state": TableState(), "facts": BY_DAY, "files": files}
-    return Look(**(seen | fields))
+    return TableObservation(**(seen | fields))
 
 
 def errand(
     spec: DeltaTablePolicySpec,
-    seen: Look,
+    seen: TableObservation,
     *,
     at: datetime = NOON,
     by_hand: bool = False,
-    longest: Writer | None = None,
+    longest: ActiveWriter | None = None,
 ) -> Errand:
     [upkeep] = upkeeps_of(spec.maintenance).by_kind.values()
-    return errand_of(spec, upkeep, Run("a", at, by_hand), seen, longest=longest, now=NOON)
+    return errand_of(spec, upkeep, MaintenanceRun("a", at, by_hand), seen, longest=longest, now=NOON)
 
 
 def test_a_compaction_is_of_the_days_before_that_of_its_run() -> None:
@@ -103,15 +112,15 @@ def test_a_compaction_runs_where_nobody_knows_what_it_would_gain() -> None:
 def test_no_vacuum_runs_where_nobody_knows_for_how_long_it_would_keep_files(by_hand: bool) -> None:
     hung = look(None, state=TableState(unread="it hangs"), facts=unread("it hangs"))
     found = errand(VACUUM, hung, by_hand=by_hand)
-    assert isinstance(found, Wait)
+    assert isinstance(found, WaitForNextRun)
     assert found.why.endswith("because the table's log cannot be read: it hangs")
 
 
 @pytest.mark.parametrize("by_hand", [False, True])
 def test_no_vacuum_runs_beside_a_writer_that_is_older_than_what_it_keeps(by_hand: bool) -> None:
-    old = Writer("the job etl/load", 7 * DAY - HOUR / 2)
+    old = ActiveWriter("the job etl/load", 7 * DAY - HOUR / 2)
     found = errand(VACUUM, look(), longest=old, by_hand=by_hand)
-    assert isinstance(found, Wait)
+    assert isinstance(found, WaitForNextRun)
     assert "the job etl/load writes the table and has run for 167.5 hours" in found.why
     assert isinstance(errand(VACUUM, look(), longest=replace(old, runs_for=6 * DAY)), Do)
 
@@ -132,6 +141,6 @@ def test_a_condition_that_no_compaction_of_the_table_takes_is_told_and_not_tried
 
 
 def test_only_what_the_policy_wants_is_run() -> None:
-    upkeep = upkeeps_of(VACUUM.maintenance).by_kind[Kind.VACUUM]
+    upkeep = upkeeps_of(VACUUM.maintenance).by_kind[MaintenanceKind.VACUUM]
     with pytest.raises(ValueError, match="the policy wants no vacuum"):
-        errand_of(OPTIMIZE, upkeep, Run("a", NOON), look(), longest=None, now=NOON)
+        errand_of(OPTIMIZE, upkeep, MaintenanceRun("a", NOON), look(), longest=None, now=NOON)

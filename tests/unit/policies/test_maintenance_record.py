@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from sluice.api import names
-from sluice.policies.maintenance import Kind
+from sluice.policies.maintenance import MaintenanceKind
 from sluice.policies.maintenance_record import known_of
 from unit.controller.bodies import job_body, policy_body
 
@@ -27,8 +27,8 @@ DUE = MADE - timedelta(seconds=5)
 def test_a_run_is_of_no_time_long_after_its_job_was_made(told: str, at: datetime) -> None:
     job = job_body("orders-optimize-1")
     job["metadata"]["creationTimestamp"] = MADE.isoformat().replace("+00:00", "Z")
-    job["metadata"]["labels"] = {names.LABEL_POLICY_KIND: Kind.OPTIMIZE.value}
+    job["metadata"]["labels"] = {names.LABEL_POLICY_KIND: MaintenanceKind.OPTIMIZE.value}
     job["metadata"]["annotations"] = {names.ANNOTATION_RUN_AT: told}
     policy = policy_body("orders", table={"path": "/lake/orders"})
-    (made,) = known_of(policy, Kind.OPTIMIZE, None, [job], None).jobs
+    (made,) = known_of(policy, MaintenanceKind.OPTIMIZE, None, [job], None).jobs
     assert made.at == at

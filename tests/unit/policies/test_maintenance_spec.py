@@ -6,19 +6,19 @@ from typing import Any
 import pytest
 
 from sluice.api.maintenance import MaintenancePlan
-from sluice.policies.maintenance import Kind, Run
-from sluice.policies.maintenance_spec import MOST_YIELDED, Upkeeps, upkeeps_of, yields_for
+from sluice.policies.maintenance import MaintenanceKind, MaintenanceRun
+from sluice.policies.maintenance_spec import MOST_YIELDED, MaintenanceSpecs, upkeeps_of, yields_for
 
 THREE = datetime(2026, 11, 19, 3, tzinfo=UTC)
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 
 
-def upkeeps(**kinds: dict[str, Any]) -> Upkeeps:
+def upkeeps(**kinds: dict[str, Any]) -> MaintenanceSpecs:
     return upkeeps_of(MaintenancePlan.model_validate(kinds))
 
 
 def test_a_policy_without_maintenance_wants_none() -> None:
-    assert upkeeps_of(None) == upkeeps() == Upkeeps()
+    assert upkeeps_of(None) == upkeeps() == MaintenanceSpecs()
 
 
 def test_all_that_the_spec_says_counts() -> None:
@@ -34,7 +34,7 @@ def test_all_that_the_spec_says_counts() -> None:
         },
     )
     assert found.problems == ()
-    optimize, vacuum = found.by_kind[Kind.OPTIMIZE], found.by_kind[Kind.VACUUM]
+    optimize, vacuum = found.by_kind[MaintenanceKind.OPTIMIZE], found.by_kind[MaintenanceKind.VACUUM]
     assert (optimize.suspend, optimize.starting_deadline) == (False, None)
     assert (optimize.kept_succeeded, optimize.kept_failed) == (3, 1)
     assert (vacuum.suspend, vacuum.starting_deadline) == (True, 90 * MINUTE)
@@ -67,13 +67,13 @@ def test_what_the_schema_lets_through_and_no_run_could_do_is_a_problem_of_its_ki
     [problem] = found.problems
     assert problem.startswith(place)
     assert why in problem
-    assert list(found.by_kind) == [Kind.VACUUM]
+    assert list(found.by_kind) == [MaintenanceKind.VACUUM]
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_a_job_lets_others_go_first_until_it_must_begin_or_the_next_run_is_due(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", MaintenanceKind)
+def test_a_job_lets_others_go_first_until_it_must_begin_or_the_next_run_is_due(kind: MaintenanceKind) -> None:
     often = upkeeps(**{kind: {"schedule": "*/20 * * * *"}}).by_kind[kind]
-    run = Run("a", THREE)
+    run = MaintenanceRun("a", THREE)
     assert yields_for(often, run, THREE + MINUTE, None) == 19 * MINUTE
     assert yields_for(often, run, THREE + HOUR, None) == timedelta()
     soon = upkeeps(**{kind: {"schedule": "@daily", "startingDeadline": "10m"}}).by_kind[kind]
@@ -83,12 +83,12 @@ def test_a_job_lets_others_go_first_until_it_must_begin_or_the_next_run_is_due(k
 
 
 def test_a_job_has_its_turn_long_before_it_times_out() -> None:
-    weekly = upkeeps(optimize={"schedule": "@weekly"}).by_kind[Kind.OPTIMIZE]
-    run = Run("a", THREE)
+    weekly = upkeeps(optimize={"schedule": "@weekly"}).by_kind[MaintenanceKind.OPTIMIZE]
+    run = MaintenanceRun("a", THREE)
     assert yields_for(weekly, run, THREE, 4 * HOUR) == 2 * HOUR
-    assert yields_for(weekly, run, THREE, timedelta(days=30)) == MOST_YIELDED[Kind.OPTIMIZE]
+    assert yields_for(weekly, run, THREE, timedelta(days=30)) == MOST_YIELDED[MaintenanceKind.OPTIMIZE]
 
 
 def test_what_somebody_asked_for_is_as_urgent_as_any_other_job() -> None:
-    daily = upkeeps(optimize={"schedule": "@daily"}).by_kind[Kind.OPTIMIZE]
-    assert yields_for(daily, Run("a", THREE, by_hand=True), THREE, HOUR) == timedelta()
+    daily = upkeeps(optimize={"schedule": "@daily"}).by_kind[MaintenanceKind.OPTIMIZE]
+    assert yields_for(daily, MaintenanceRun("a", THREE, by_hand=True), THREE, HOUR) == timedelta()

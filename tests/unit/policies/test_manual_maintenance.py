@@ -2,16 +2,16 @@
 
 import pytest
 
-from sluice.policies.maintenance import Kind
-from sluice.policies.manual_maintenance import Asked, NotAsked, asked_for, asked_to_go_on
+from sluice.policies.maintenance import MaintenanceKind
+from sluice.policies.manual_maintenance import MaintenanceRequest, NotAsked, asked_for, asked_to_go_on
 
-BOTH = tuple(Kind)
+BOTH = tuple(MaintenanceKind)
 
 
 @pytest.mark.parametrize("word", ["optimize", "optimize.2", "optimize.2026-11-19T10:00"])
 def test_a_word_asks_for_its_kind_until_it_is_heeded(word: str) -> None:
-    assert asked_for(word, None, BOTH) == Asked(Kind.OPTIMIZE, word)
-    assert asked_for(word, "vacuum", BOTH) == Asked(Kind.OPTIMIZE, word)
+    assert asked_for(word, None, BOTH) == MaintenanceRequest(MaintenanceKind.OPTIMIZE, word)
+    assert asked_for(word, "vacuum", BOTH) == MaintenanceRequest(MaintenanceKind.OPTIMIZE, word)
     assert asked_for(word, word, BOTH) is None
 
 
@@ -26,11 +26,15 @@ def test_no_word_asks_for_nothing() -> None:
         ("now", BOTH, "it must begin with optimize or vacuum, such as optimize.2"),
         ("OPTIMIZE", BOTH, "it must begin with optimize or vacuum"),
         ("optimize 2", BOTH, "it must begin with optimize or vacuum"),
-        ("vacuum", (Kind.OPTIMIZE,), "the policy has no spec.maintenance.vacuum: write it, or create a job"),
+        (
+            "vacuum",
+            (MaintenanceKind.OPTIMIZE,),
+            "the policy has no spec.maintenance.vacuum: write it, or create a job",
+        ),
     ],
 )
 def test_a_word_that_asks_for_nothing_is_told_with_why_and_no_more_once_it_is_heeded(
-    word: str, wanted: tuple[Kind, ...], why: str
+    word: str, wanted: tuple[MaintenanceKind, ...], why: str
 ) -> None:
     found = asked_for(word, None, wanted)
     assert isinstance(found, NotAsked)
@@ -42,14 +46,14 @@ def test_a_word_that_asks_for_nothing_is_told_with_why_and_no_more_once_it_is_he
 def test_a_word_of_any_length_can_be_kept_as_heeded() -> None:
     long = "optimize." + "x" * 10_000
     found = asked_for(long, None, BOTH)
-    assert isinstance(found, Asked)
+    assert isinstance(found, MaintenanceRequest)
     assert len(found.word) == 100
     assert asked_for(long, found.word, BOTH) is None
 
 
 @pytest.mark.parametrize("word", ["enforce", "enforce.2"])
 def test_a_word_on_changes_of_the_table_is_none_on_maintenance(word: str) -> None:
-    assert asked_for(word, None, [Kind.VACUUM]) is None
+    assert asked_for(word, None, [MaintenanceKind.VACUUM]) is None
     assert asked_to_go_on(word) == word
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from sluice.api.policy_status import DeltaTablePolicyStatus, ObservedTable
 from sluice.policies.observed_status import observed_of, unless_same
-from sluice.tables.table_observation import History
+from sluice.tables.table_observation import LogHistory
 from unit.policies.looks import AT, commit, look
 
 
@@ -16,7 +16,7 @@ def _fits(observed: ObservedTable) -> bool:
 
 
 def test_it_tells_what_the_log_says() -> None:
-    history = History(
+    history = LogHistory(
         since=AT,
         last_by_operation={"MERGE": commit(1, "MERGE", job="etl/a"), "WRITE": commit(2)},
         foreign_commits=7,
@@ -55,7 +55,7 @@ def test_a_table_of_more_and_longer_texts_than_a_status_has_room_for_is_told_in_
         cluster_by=None,
         writer_version=7,
         writer_features=frozenset(f"feature{number}" for number in range(200)),
-        history=History(last_by_operation=commits),
+        history=LogHistory(last_by_operation=commits),
     )
     observed = observed_of(seen, "file:/lake/orders", 0, str)
     assert _fits(observed)

@@ -8,7 +8,7 @@ import pytest
 
 from sluice.api.job_status import Phase
 from sluice.api.policy import DeltaTablePolicySpec, Enforcement
-from sluice.api.policy_enforced import MOST_FIELDS, Enforced
+from sluice.api.policy_enforcement import MOST_FIELDS, Enforced
 from sluice.policies.changes import fields_in, listed
 from sluice.policies.enforcement_record import MOST_JOBS, enforced_in, patch_of_enforced
 from sluice.policies.remediation import (
@@ -17,15 +17,15 @@ from sluice.policies.remediation import (
     NOT_WANTED,
     ROUND,
     ROUNDS,
-    Decision,
     Done,
-    Known,
     Make,
+    ObservedPolicy,
     OwnJob,
+    RemediationDecision,
     RemedyKind,
     Stalled,
-    TakeBack,
-    Wait,
+    WaitForJob,
+    WithdrawJob,
     decide,
     number_in,
     too_many,
@@ -33,7 +33,7 @@ from sluice.policies.remediation import (
 )
 from sluice.predicates import Table
 from sluice.tables import TableFacts
-from sluice.tables.table_observation import Commit, History, Look, TableState
+from sluice.tables.table_observation import CommitSummary, LogHistory, TableObservation, TableState
 from unit.policies.specs import spec_of
 
 NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
@@ -43,18 +43,18 @@ FIELD = f"properties.{APPEND_ONLY}"
 WANTS_IT = spec_of(enforcement="Enforce", properties={APPEND_ONLY: "true"})
 
 
-def look(at: datetime = NOW, history: History | None = None, **state: Any) -> Look:
+def look(at: datetime = NOW, history: LogHistory | None = None, **state: Any) -> TableObservation:
     given: dict[str, Any] = {"version": 1, "columns": ("a", "b")} | state
-    return Look(
-        at, TableState(**given), TableFacts(columns=Table.of({"a": "int"})), history=history or History()
+    return TableObservation(
+        at, TableState(**given), TableFacts(columns=Table.of({"a": "int"})), history=history or LogHistory()
     )
 
 
 def known(
-    *jobs: OwnJob, spec: DeltaTablePolicySpec = WANTS_IT, seen: Look | None = None, **more: Any
-) -> Known:
+    *jobs: OwnJob, spec: DeltaTablePolicySpec = WANTS_IT, seen: TableObservation | None = None, **more: Any
+) -> ObservedPolicy:
     given: dict[str, Any] = {"generation": 1, "version": (4, 0)} | more
-    return Known("orders", "uid", spec=spec, jobs=jobs, look=seen, **given)
+    return ObservedPolicy("orders", "uid", spec=spec, jobs=jobs, look=seen, **given)
 
 
 def job(number: int = 1, phase: Phase = Phase.SUCCEEDED, **more: Any) -> OwnJob:
@@ -67,7 +67,7 @@ def job(number: int = 1, phase: Phase = Phase.SUCCEEDED, **more: Any) -> OwnJob:
 KEPT = Enforced(generation=1)
 
 
-def _made(decision: Decision) -> Make:
+def _made(decision: RemediationDecision) -> Make:
     assert isinstance(decision.step, Make), decision
     return decision.step
 
@@ -94,7 +94,9 @@ def test_what_differs_is_set_by_one_job() -> None:
     ],
     ids=["as wanted", "no table", "unread", "Observe", "irreversible", "a fact", "nonsense"],
 )
-def test_nothing_is_made_where_nothing_may_be_changed(spec: DeltaTablePolicySpec, seen: Look) -> None:
+def test_nothing_is_made_where_nothing_may_be_changed(
+    spec: DeltaTablePolicySpec, seen: TableObservation
+) -> None:
     assert isinstance(decide(known(spec=spec, seen=seen), KEPT, NOW).step, Done)
 
 
@@ -111,7 +113,7 @@ def test_kinds_follow_each_other_and_the_second_waits_for_a_look_after_the_first
     assert _made(first).kind is RemedyKind.PROPERTIES
     done = job(ended_at=NOW + MINUTE)
     after = decide(known(done, spec=spec, seen=look()), first.kept, NOW + 2 * MINUTE)
-    assert isinstance(after.step, Wait)
+    assert isinstance(after.step, WaitForJob)
     assert after.step.look
     seen = look(NOW + 2 * MINUTE, properties={APPEND_ONLY: "true"})
     second = _made(decide(known(done, spec=spec, seen=seen), after.kept, NOW + 2 * MINUTE))
@@ -122,7 +124,7 @@ def test_kinds_follow_each_other_and_the_second_waits_for_a_look_after_the_first
 @pytest.mark.parametrize("phase", [one for one in Phase if not one.is_terminal])
 def test_nothing_is_made_beside_a_job_that_is_under_way(phase: Phase) -> None:
     decision = decide(known(job(phase=phase), seen=look()), KEPT, NOW)
-    assert isinstance(decision.step, Wait)
+    assert isinstance(decision.step, WaitForJob)
     assert "orders-properties-x-1" in decision.step.why
 
 
@@ -131,13 +133,13 @@ def test_nothing_is_made_while_a_deleted_job_may_still_write() -> None:
     later = NOW + 10 * MINUTE
     gone = known(seen=look(later), lingering=frozenset({"uid-1"}))
     decision = decide(gone, kept, later)
-    assert isinstance(decision.step, Wait)
+    assert isinstance(decision.step, WaitForJob)
     assert "being ended" in decision.step.why
 
 
 def test_a_job_that_waits_is_taken_back_once_what_it_changes_is_not_wanted() -> None:
     waits = job(phase=Phase.WAITING, has_begun=False, sql=_made(decide(known(seen=look()), KEPT, NOW)).sql)
-    assert isinstance(decide(known(waits, seen=look()), KEPT, NOW).step, Wait)
+    assert isinstance(decide(known(waits, seen=look()), KEPT, NOW).step, WaitForJob)
     others = known(waits, seen=look(properties={APPEND_ONLY: "true"}))
     observed = known(waits, spec=spec_of(properties={APPEND_ONLY: "true"}), seen=look(), generation=2)
     changed = known(
@@ -148,23 +150,25 @@ def test_a_job_that_waits_is_taken_back_once_what_it_changes_is_not_wanted() -> 
     )
     for one in (others, observed, changed):
         decision = decide(one, KEPT, NOW)
-        assert isinstance(decision.step, TakeBack)
+        assert isinstance(decision.step, WithdrawJob)
         assert decision.step.job == waits
         after = decide(replace(one, jobs=()), decision.kept, NOW)
         assert after.kept.failures == 0
     begun = replace(waits, has_begun=True)
-    assert isinstance(decide(known(begun, seen=others.look), KEPT, NOW).step, Wait)
+    assert isinstance(decide(known(begun, seen=others.look), KEPT, NOW).step, WaitForJob)
     unseen = known(waits, seen=look(unread="the store refuses"))
-    assert isinstance(decide(unseen, KEPT, NOW).step, Wait)
+    assert isinstance(decide(unseen, KEPT, NOW).step, WaitForJob)
 
 
 def test_a_job_whose_attempt_has_ended_is_taken_back_where_its_next_one_is_needless() -> None:
     tried = job(phase=Phase.BACKING_OFF, has_begun=False, was_tried=True, sql="ALTER ...")
     as_wanted = look(properties={APPEND_ONLY: "true"})
     decision = decide(known(tried, seen=as_wanted), KEPT, NOW)
-    assert isinstance(decision.step, TakeBack)
+    assert isinstance(decision.step, WithdrawJob)
     after = decide(known(seen=as_wanted), decision.kept, NOW + MINUTE)
-    assert after.step == Wait("the table is being looked at", look=True), "it may have changed the table"
+    assert after.step == WaitForJob("the table is being looked at", look=True), (
+        "it may have changed the table"
+    )
     assert after.kept.failures == 0
 
 
@@ -186,7 +190,7 @@ _SET_IT = f"ALTER TABLE delta.`s3://lake/orders` SET TBLPROPERTIES ('{APPEND_ONL
     ids=["needed", "unseen", "set", "another", "unknown", "no table", "unread", "Observe"],
 )
 def test_a_job_begins_only_where_it_changes_the_table_by_a_look_after_all_runs(
-    spec: DeltaTablePolicySpec, seen: Look | None, sql: str | None, why: str | None
+    spec: DeltaTablePolicySpec, seen: TableObservation | None, sql: str | None, why: str | None
 ) -> None:
     found = why_not_yet(spec, seen, (4, 0), sql)
     assert found == why if why is None else why in str(found)
@@ -199,20 +203,20 @@ def test_a_job_begins_only_where_it_changes_the_table_by_a_look_after_all_runs(
 )
 @pytest.mark.parametrize("spec", [WANTS_IT, spec_of(properties={APPEND_ONLY: "true"})])
 def test_a_job_that_is_kept_though_the_table_was_read_is_taken_back(
-    spec: DeltaTablePolicySpec, seen: Look
+    spec: DeltaTablePolicySpec, seen: TableObservation
 ) -> None:
     waits = job(phase=Phase.WAITING, has_begun=False, sql=_SET_IT)
     step = decide(known(waits, spec=spec, seen=seen), KEPT, NOW).step
     kept = why_not_yet(spec, seen, (4, 0), _SET_IT)
     could_be_read = seen.state.exists and seen.state.unread is None
     is_observed = spec.enforcement is Enforcement.OBSERVE
-    assert isinstance(step, TakeBack) == (kept is not None and (could_be_read or is_observed))
+    assert isinstance(step, WithdrawJob) == (kept is not None and (could_be_read or is_observed))
 
 
 def test_a_look_from_before_a_job_ended_is_not_believed() -> None:
     ended = job(ended_at=NOW + MINUTE)
     decision = decide(known(ended, seen=look(NOW + MINUTE)), KEPT, NOW + 2 * MINUTE)
-    assert decision.step == Wait("the table is being looked at", look=True)
+    assert decision.step == WaitForJob("the table is being looked at", look=True)
     gone = decide(known(seen=look(NOW + MINUTE)), decision.kept, NOW + 2 * MINUTE)
     assert gone.step == decision.step
     newer = decide(known(seen=look(NOW + MINUTE * 1.5)), decision.kept, NOW + 2 * MINUTE)
@@ -225,15 +229,15 @@ def test_a_clock_that_was_ahead_holds_nothing_up_for_longer_than_a_look() -> Non
     assert isinstance(decide(known(ended, seen=look(NOW + MINUTE)), kept, NOW + MINUTE).step, Make)
 
 
-def _by(engine: str, version: int) -> History:
-    return History(
-        since=None, changed_by={APPEND_ONLY: Commit(version, NOW, "SET TBLPROPERTIES", engine, None)}
+def _by(engine: str, version: int) -> LogHistory:
+    return LogHistory(
+        since=None, changed_by={APPEND_ONLY: CommitSummary(version, NOW, "SET TBLPROPERTIES", engine, None)}
     )
 
 
 def test_a_fight_is_stopped_after_three_rounds_and_names_who_sets_it_back() -> None:
     kept, now, jobs = KEPT, NOW, 0
-    decision = Decision(Done(), kept)
+    decision = RemediationDecision(Done(), kept)
     for _ in range(10):
         decision = decide(known(seen=look(now, _by("delta-rs:1.6.6", 7))), kept, now)
         kept = decision.kept
@@ -284,14 +288,14 @@ def test_what_is_as_wanted_for_long_is_no_fight_any_more() -> None:
 
 def test_a_failed_job_is_followed_by_another_after_a_pause_that_doubles_and_then_by_none() -> None:
     kept, now, pauses = KEPT, NOW, list[float]()
-    decision = Decision(Done(), kept)
+    decision = RemediationDecision(Done(), kept)
     for number in range(1, MOST_FAILURES + 1):
         _made(decide(known(seen=look(now + MINUTE)), kept, now + MINUTE))
         now += MINUTE
         failed = job(number, Phase.FAILED, ended_at=now, why="DELTA_SOMETHING")
         decision = decide(known(failed, seen=look(now + MINUTE)), kept, now)
         kept = decision.kept
-        if isinstance(decision.step, Wait):
+        if isinstance(decision.step, WaitForJob):
             assert decision.step.until is not None
             assert f"orders-properties-x-{number}: DELTA_SOMETHING" in decision.step.why
             pauses.append((decision.step.until - now) / MINUTE)

@@ -9,22 +9,22 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from sluice.api.job_status import Phase
-from sluice.api.policy_enforced import Enforced
+from sluice.api.policy_enforcement import Enforced
 from sluice.policies.alteration import Alteration, SetProperties
 from sluice.policies.difference import plan_of
 from sluice.policies.remediation import (
     MOST_FAILURES,
     ROUNDS,
-    Known,
     Make,
+    ObservedPolicy,
     OwnJob,
-    TakeBack,
+    WithdrawJob,
     decide,
     why_not_yet,
 )
 from sluice.predicates import Table
 from sluice.tables import TableFacts
-from sluice.tables.table_observation import Look, TableState
+from sluice.tables.table_observation import TableObservation, TableState
 from unit.policies.model_table import applied
 from unit.policies.specs import spec_of
 
@@ -60,8 +60,8 @@ class Cluster(RuleBasedStateMachine):
         self.jobs: dict[str, _Job] = {}
         self.writing: dict[str, Alteration] = {}
         """Of jobs that are gone while their driver still runs."""
-        self.look: Look | None = None
-        self.being_looked: Look | None = None
+        self.look: TableObservation | None = None
+        self.being_looked: TableObservation | None = None
         self.last_end = _BEGAN - timedelta(seconds=1)
         self.last_run = _BEGAN - timedelta(seconds=1)
         """When the last run ended, of whosever job."""
@@ -78,7 +78,7 @@ class Cluster(RuleBasedStateMachine):
     @rule()
     def a_look_begins(self) -> None:
         self.now += timedelta(seconds=1)
-        self.being_looked = Look(self.now, self.table, TableFacts(columns=Table.of({"a": "int"})))
+        self.being_looked = TableObservation(self.now, self.table, TableFacts(columns=Table.of({"a": "int"})))
 
     @rule()
     def a_look_is_made(self) -> None:
@@ -94,7 +94,7 @@ class Cluster(RuleBasedStateMachine):
     def the_leader_decides(self, ends: str) -> None:
         if ends != "no":
             self.look = None  # the next one has seen nothing yet
-        known = Known(
+        known = ObservedPolicy(
             "orders",
             "uid",
             1,
@@ -112,7 +112,7 @@ class Cluster(RuleBasedStateMachine):
             return
         if isinstance(decision.step, Make):
             self._make(decision.step)
-        elif isinstance(decision.step, TakeBack):
+        elif isinstance(decision.step, WithdrawJob):
             assert not decision.step.job.has_begun
             del self.jobs[decision.step.job.name]
 
@@ -140,7 +140,7 @@ class Cluster(RuleBasedStateMachine):
         """Whether nobody holds a lease for the table."""
         return self.another is None and not self.writing and self._running() is None
 
-    def _latest(self) -> Look | None:
+    def _latest(self) -> TableObservation | None:
         return self.look if self.look is not None and self.look.at > self.last_run else None
 
     @precondition(lambda self: self._is_free() and self._under_way() is not None)
@@ -253,8 +253,8 @@ def test_a_fight_ends_wherever_leaders_end(ends: list[str], pause: int) -> None:
     jobs: tuple[OwnJob, ...] = ()
     for end in ends:
         now += timedelta(seconds=pause)
-        look = Look(now, TableState(version=made), TableFacts(columns=Table.of({"a": "int"})))
-        decision = decide(Known("orders", "uid", 1, spec, jobs, look, (4, 0)), kept, now)
+        look = TableObservation(now, TableState(version=made), TableFacts(columns=Table.of({"a": "int"})))
+        decision = decide(ObservedPolicy("orders", "uid", 1, spec, jobs, look, (4, 0)), kept, now)
         if end == "before the status":
             continue
         kept = decision.kept

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.policies.retention import Kept, NotNow, Writer, retention_of
+from sluice.policies.retention import ActiveWriter, NotNow, RetentionPeriod, retention_of
 
 PROPERTY = "delta.deletedFileRetentionDuration"
 HOUR = timedelta(hours=1)
@@ -28,7 +28,7 @@ def test_files_are_kept_for_as_long_as_the_table_says_and_it_is_told_why(
 ) -> None:
     properties = {} if own is None else {PROPERTY: own}
     found = retention_of(policy * HOUR, properties, None, begins_within=24 * HOUR)
-    assert found == Kept(hours, f"files are kept for {hours:g} hours, which is {whose}")
+    assert found == RetentionPeriod(hours, f"files are kept for {hours:g} hours, which is {whose}")
 
 
 def test_a_policy_that_wants_more_than_delta_would_keep_is_told_to_say_so_to_the_table() -> None:
@@ -43,12 +43,14 @@ def test_a_policy_that_wants_more_than_delta_would_keep_is_told_to_say_so_to_the
         assert (
             f"set {PROPERTY} of the table to at least 'interval 201 hours', or shorten retention" in found.why
         )
-        assert isinstance(retention_of(200.5 * HOUR, {PROPERTY: "interval 201 hours"}, None, HOUR), Kept)
+        assert isinstance(
+            retention_of(200.5 * HOUR, {PROPERTY: "interval 201 hours"}, None, HOUR), RetentionPeriod
+        )
 
 
 def test_a_writer_that_has_run_for_as_long_as_files_are_kept_is_waited_for() -> None:
-    writer = Writer("the job sales/nightly", 150 * HOUR)
-    assert isinstance(retention_of(WEEK, {}, writer, begins_within=18 * HOUR), Kept)
+    writer = ActiveWriter("the job sales/nightly", 150 * HOUR)
+    assert isinstance(retention_of(WEEK, {}, writer, begins_within=18 * HOUR), RetentionPeriod)
     found = retention_of(WEEK, {}, writer, begins_within=19 * HOUR)
     assert isinstance(found, NotNow)
     assert found.why.startswith(
@@ -66,13 +68,13 @@ def test_a_writer_that_has_run_for_as_long_as_files_are_kept_is_waited_for() -> 
 def test_what_is_kept_is_never_less_than_anybody_needs(
     policy: int, own: int | None, runs_for: float | None, begins_within: float
 ) -> None:
-    longest = None if runs_for is None else Writer("the job sales/nightly", runs_for * HOUR)
+    longest = None if runs_for is None else ActiveWriter("the job sales/nightly", runs_for * HOUR)
     properties = {} if own is None else {PROPERTY: f"interval {own} hours"}
     found = retention_of(policy * HOUR, properties, longest, begins_within * HOUR)
     needs = max(policy * HOUR, timedelta() if longest is None else longest.runs_for + begins_within * HOUR)
     kept = (168 if own is None else own) * HOUR
-    assert isinstance(found, Kept) is (kept >= needs)
-    if isinstance(found, Kept):
+    assert isinstance(found, RetentionPeriod) is (kept >= needs)
+    if isinstance(found, RetentionPeriod):
         assert found.hours * HOUR == kept
 
 

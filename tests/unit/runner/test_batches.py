@@ -14,10 +14,10 @@ from pyspark.errors import AnalysisException
 from sluice_runner import batches
 from sluice_runner.assumptions import NotAsJudgedError
 from sluice_runner.commits import Commit
-from sluice_runner.executing import Outcome
 from sluice_runner.failures import Failure, classify
 from sluice_runner.result import FAILED, StatementResult
-from sluice_runner.stopping import Boundary
+from sluice_runner.statement_execution import Outcome
+from sluice_runner.stop_requests import Boundary
 from sluice_runner.stream_state import StreamState
 from sluice_runner.tables import Table, UnreachableStorageError
 

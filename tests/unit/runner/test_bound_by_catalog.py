@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from sluice_runner.bound import Bound
+from sluice_runner.bound_names import Bound
 from sluice_runner.catalogs import Catalogs, Name
-from sluice_runner.leads import Leads
 from sluice_runner.plan import BoundName
+from sluice_runner.reported_names import Leads
 
 
 class WithOne(Catalogs):

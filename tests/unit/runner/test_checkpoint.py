@@ -21,7 +21,7 @@ from sluice_runner.checkpoint import (
     places_of,
 )
 from sluice_runner.tables import Table, UnreachableStorageError
-from unit.runner.test_chains import JavaError
+from unit.runner.test_exception_chains import JavaError
 
 REFUSED_BY_S3 = "java.nio.file.AccessDeniedException"
 ORDERS = Place("s3a://lake/orders", "6b1f")

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice_runner import targets, work
+from sluice_runner import job_statements, targets
 from sluice_runner.assumptions import Assumed
-from sluice_runner.chains import Link
+from sluice_runner.exception_chains import Link
 from sluice_runner.failures import (
     Failure,
     Terminated,
@@ -20,9 +20,9 @@ from sluice_runner.failures import (
     of_shut_down,
     terminated,
 )
-from sluice_runner.masking import Mask
 from sluice_runner.plan import Job, Plan, Sql, Statement
 from sluice_runner.retriable import CONFLICTS
+from sluice_runner.secrets_in_text import Mask
 from sluice_runner.steps import StepError
 
 if TYPE_CHECKING:
@@ -288,11 +288,11 @@ def test_nothing_that_handles_exceptions_of_the_work_holds_up_a_termination(
 
     monkeypatch.setattr(targets, "analyse", is_told_to_end)
     statements = (Statement(1, "SELECT 1", 1), Statement(2, "SELECT 2", 2))
-    progress = work.Progress(
+    progress = job_statements.Progress(
         Plan(Job("etl", "daily", "1"), "run", "abc", 1, 1, Sql(statements), Assumed("4.2.0", None, {}))
     )
     with pytest.raises(Terminated):
-        work.run(cast("SparkSession", None), progress)
+        job_statements.run(cast("SparkSession", None), progress)
     assert (progress.running, progress.statements) == (1, [])
 
 

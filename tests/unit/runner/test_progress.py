@@ -13,11 +13,11 @@ import pytest
 from sluice_runner.assumptions import Assumed
 from sluice_runner.cluster import Cluster, NoClusterError, RequestError
 from sluice_runner.commits import Commit
-from sluice_runner.masking import Mask
+from sluice_runner.job_statements import Progress
 from sluice_runner.plan import Application, Job, Plan, Source, Sql, Statement, Stream, Target
 from sluice_runner.progress import Teller, state_of
 from sluice_runner.result import COMMITTED, StatementResult
-from sluice_runner.work import Progress
+from sluice_runner.secrets_in_text import Mask
 
 TEXTS = (
     "MERGE INTO a USING b ON a.id = b.id WHEN MATCHED THEN DELETE",

@@ -15,11 +15,11 @@ from sluice_runner import __version__, report
 from sluice_runner.assumptions import Assumed
 from sluice_runner.cluster import ACCOUNT_FOLDER, APPLICATION, Cluster, NoClusterError, RequestError
 from sluice_runner.commits import Commit
+from sluice_runner.driver_report import settings_that_matter
 from sluice_runner.failures import Failure
-from sluice_runner.masking import Mask
 from sluice_runner.plan import Job, Plan, Sql, Statement
 from sluice_runner.result import COMMITTED, FAILED, MAX_BYTES, Report, Result, StatementResult, encode
-from sluice_runner.seen import settings_that_matter
+from sluice_runner.secrets_in_text import Mask
 
 PLAN = Plan(
     Job("sales", "daily", "1d3f"),

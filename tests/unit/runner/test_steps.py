@@ -9,7 +9,7 @@ import pytest
 
 from sluice_runner.assumptions import NOTHING_ASSUMED
 from sluice_runner.commits import Commit
-from sluice_runner.declared import Found
+from sluice_runner.declared_tables import Found
 from sluice_runner.plan import Application, Job, Plan
 from sluice_runner.stamp import stamp, step_stamp
 from sluice_runner.steps import PROGRAM, StepError, Unmanaged, refuse_unmarked

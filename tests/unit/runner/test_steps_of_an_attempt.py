@@ -10,13 +10,13 @@ import pytest
 from sluice_runner import steps
 from sluice_runner.assumptions import NOTHING_ASSUMED
 from sluice_runner.commits import Commit
-from sluice_runner.fencing import Unfenced
-from sluice_runner.past import Done, HistoryLost
+from sluice_runner.earlier_attempts import Done, HistoryLost
+from sluice_runner.job_statements import Progress
 from sluice_runner.plan import Application, Job, Plan, Run
 from sluice_runner.result import ALREADY_COMMITTED, StatementResult
+from sluice_runner.run_fence import Unfenced
 from sluice_runner.stamp import step_stamp
 from sluice_runner.steps import PROGRAM, Managed, StepError
-from sluice_runner.work import Progress
 
 RUN = Run("sluice/slot/1", False, 100, ())
 PLAN = Plan(Job("sales", "daily", "1d3f"), "daily", "abc", 1, 100, Application(), NOTHING_ASSUMED, run=RUN)

@@ -11,7 +11,7 @@ import pytest
 
 from sluice_runner import streams
 from sluice_runner.result import Result
-from sluice_runner.stopping import Boundary, NoMoreBatches, Stop
+from sluice_runner.stop_requests import Boundary, NoMoreBatches, Stop
 from sluice_runner.streams import _Run
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from sluice.tables import key_of_path
 from sluice.tables.store_errors import StoreTrouble, explained, trouble_of
-from sluice.tables.table_opening import bucket_of, why_unread
+from sluice.tables.table_access import bucket_of, why_unread
 
 
 def said(status: str, answer: str, method: str = "GET", where: str = "http://127.0.0.1:10000/lake") -> str:

@@ -2,7 +2,7 @@
 
 from sluice.tables import TableKey, key_of_name, key_of_path
 from sluice.tables.owners import Owners, TableOwner
-from sluice.tables.table_copies import Copies
+from sluice.tables.table_copies import TableCopies
 
 SALES, OTHER, NOBODYS = map(
     key_of_path, ("s3://lake/sales/orders", "s3://lake/other/orders", "s3://tmp/orders")
@@ -16,7 +16,7 @@ OWNERS = Owners(
 
 
 def told(*seen: tuple[TableKey, str | None], owners: Owners = OWNERS) -> str | None:
-    copies = Copies(owners)
+    copies = TableCopies(owners)
     for table, table_id in seen:
         copies.seen(table, table_id)
     return copies.told()
@@ -49,7 +49,7 @@ def test_a_copy_that_is_gone_or_has_a_new_id_is_no_copy_any_more() -> None:
 
 
 def test_only_what_changes_is_news() -> None:
-    copies = Copies(OWNERS)
+    copies = TableCopies(OWNERS)
     assert copies.is_news, "that all is well is told once"
     assert copies.told() is None
     news = []
@@ -61,7 +61,7 @@ def test_only_what_changes_is_news() -> None:
 
 
 def test_of_many_copies_three_are_named() -> None:
-    copies = Copies(OWNERS)
+    copies = TableCopies(OWNERS)
     for number in range(9):
         copies.seen(key_of_path(f"s3://lake/sales/{number}"), str(number))
         copies.seen(key_of_path(f"s3://lake/other/{number}"), str(number))

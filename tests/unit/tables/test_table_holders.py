@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sluice.tables import TableKey, key_of_name, key_of_path
-from sluice.tables.table_holders import HeldTables
+from sluice.tables.table_holders import TableHolders
 
 PLACES = (
     *(
@@ -47,7 +47,7 @@ def test_a_table_is_held_where_it_may_be_one_with_any_that_is(chance: Random) ->
     for _ in range(200):
         held, table = [drawn(chance) for _ in range(chance.randint(0, 6))], drawn(chance)
         found = any(key.may_equal(table) for key in held)
-        assert HeldTables(held)(table) is found, (held, table)
+        assert TableHolders(held)(table) is found, (held, table)
 
 
 def test_one_that_is_held_by_nobody_is_compared_with_none_of_thousands() -> None:
@@ -58,7 +58,7 @@ def test_one_that_is_held_by_nobody_is_compared_with_none_of_thousands() -> None
             compared.append(self.text)
             return super().may_equal(other)
 
-    held = HeldTables(Counting(f"s3://lake/t{number}") for number in range(2000))
+    held = TableHolders(Counting(f"s3://lake/t{number}") for number in range(2000))
     assert not held(key_of_path("s3://lake/t2000"))
     assert not compared
     assert held(key_of_path("s3://lake/t7"))

@@ -14,8 +14,8 @@ from sluice.api.base import Json
 from sluice.tables import TableKey, key_of_name, key_of_path
 from sluice.tables.log_commits import ReadCommit, read_commit
 from sluice.tables.log_files import LogFiles
-from sluice.tables.table_observation import CLUSTERING, Look
-from sluice.tables.table_observer import FORGOTTEN_AFTER, REREAD, TableLooks
+from sluice.tables.table_observation import CLUSTERING, TableObservation
+from sluice.tables.table_observer import FORGOTTEN_AFTER, REREAD, TableObserver
 from unit.tables.lake import column, metadata, orders, protocol
 
 NOON = datetime(2026, 11, 19, 12, tzinfo=UTC)
@@ -35,8 +35,8 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def looks(clock: Clock) -> TableLooks:
-    return TableLooks(now=clock)
+def looks(clock: Clock) -> TableObserver:
+    return TableObserver(now=clock)
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ def read_with(*features: str) -> Json:
     }
 
 
-def deleted_rows(look: Look) -> list[int]:
+def deleted_rows(look: TableObservation) -> list[int]:
     assert look.files is not None
     return sorted(file.deleted_rows for file in look.files)
 
@@ -130,7 +130,7 @@ def deleted_rows(look: Look) -> list[int]:
 # ------------------------------------------------------------------------------------------------------------------------- state
 
 
-def test_a_look_tells_what_delta_rs_wrote(looks: TableLooks, key: TableKey, table: Path) -> None:
+def test_a_look_tells_what_delta_rs_wrote(looks: TableObserver, key: TableKey, table: Path) -> None:
     created = orders(table, properties={"delta.enableChangeDataFeed": "true"})
     look = looks.look(key)
     assert look.at == NOON
@@ -147,7 +147,7 @@ def test_a_look_tells_what_delta_rs_wrote(looks: TableLooks, key: TableKey, tabl
 
 
 def test_files_are_told_under_the_schemas_names_with_values_as_in_logs(
-    looks: TableLooks, key: TableKey, table: Path
+    looks: TableObserver, key: TableKey, table: Path
 ) -> None:
     rows = Table(
         {
@@ -169,7 +169,7 @@ def test_files_are_told_under_the_schemas_names_with_values_as_in_logs(
     assert look.count == 3
 
 
-def test_where_there_is_no_table_the_look_says_so(looks: TableLooks, key: TableKey) -> None:
+def test_where_there_is_no_table_the_look_says_so(looks: TableObserver, key: TableKey) -> None:
     look = looks.look(key)
     assert not look.state.exists
     assert look.state.unread is None
@@ -187,7 +187,7 @@ def test_where_there_is_no_table_the_look_says_so(looks: TableLooks, key: TableK
     ],
 )
 def test_what_lies_in_the_place_of_a_table_is_told(
-    looks: TableLooks, key: TableKey, table: Path, names: list[str], holds: str | None
+    looks: TableObserver, key: TableKey, table: Path, names: list[str], holds: str | None
 ) -> None:
     table.mkdir()
     for name in names:
@@ -198,7 +198,7 @@ def test_what_lies_in_the_place_of_a_table_is_told(
 
 
 def test_a_log_that_cannot_be_read_is_told_with_its_reason(
-    looks: TableLooks, key: TableKey, table: Path
+    looks: TableObserver, key: TableKey, table: Path
 ) -> None:
     commit(table, 0, {"commitInfo": {}}, read_with("catalogManaged"), metadata(column("id", "long")))
     assert "catalog" in str(looks.look(key).state.unread)
@@ -206,7 +206,7 @@ def test_a_log_that_cannot_be_read_is_told_with_its_reason(
 
 
 def test_a_table_that_is_removed_is_gone_at_the_next_look(
-    looks: TableLooks, key: TableKey, table: Path
+    looks: TableObserver, key: TableKey, table: Path
 ) -> None:
     orders(table)
     assert looks.look(key).state.exists
@@ -231,7 +231,7 @@ def mapped() -> Json:
 
 
 def test_clustering_columns_are_told_under_the_schemas_names(
-    looks: TableLooks, key: TableKey, table: Path
+    looks: TableObserver, key: TableKey, table: Path
 ) -> None:
     commit(
         table,
@@ -247,7 +247,7 @@ def test_clustering_columns_are_told_under_the_schemas_names(
 
 
 def test_columns_that_the_schema_does_not_have_are_not_known(
-    looks: TableLooks, key: TableKey, table: Path
+    looks: TableObserver, key: TableKey, table: Path
 ) -> None:
     commit(table, 0, info(), protocol(*CLUSTERED), metadata(column("id", "long")), domain(("col-9",)))
     assert looks.look(key).state.cluster_by is None
@@ -263,16 +263,16 @@ def test_columns_that_the_schema_does_not_have_are_not_known(
     ],
 )
 def test_the_last_commit_that_speaks_of_clustering_counts(
-    looks: TableLooks, key: TableKey, table: Path, later: tuple[Json, ...], cluster_by: tuple[str, ...]
+    looks: TableObserver, key: TableKey, table: Path, later: tuple[Json, ...], cluster_by: tuple[str, ...]
 ) -> None:
     columns = metadata(column("id", "long"), column("date", "date"))
     commit(table, 0, info(), protocol(*CLUSTERED), columns, domain(("id",)))
     commit(table, 1, info(1), *later)
     assert looks.look(key).state.cluster_by == cluster_by
-    assert TableLooks().look(key).state.cluster_by == cluster_by
+    assert TableObserver().look(key).state.cluster_by == cluster_by
 
 
-def test_who_clustered_the_table_anew_is_told(looks: TableLooks, key: TableKey, table: Path) -> None:
+def test_who_clustered_the_table_anew_is_told(looks: TableObserver, key: TableKey, table: Path) -> None:
     commit(table, 0, info(), protocol(*CLUSTERED), metadata(column("id", "long")), domain(("id",)))
     commit(table, 1, info(1, "OPTIMIZE"), domain(("id",)))
     assert looks.look(key).history.changed_by[CLUSTERING].version == 0
@@ -281,7 +281,7 @@ def test_who_clustered_the_table_anew_is_told(looks: TableLooks, key: TableKey, 
 
 
 def test_clustering_is_unknown_where_the_log_that_told_it_is_gone(
-    looks: TableLooks, key: TableKey, table: Path
+    looks: TableObserver, key: TableKey, table: Path
 ) -> None:
     """delta-rs writes no clustering columns into its checkpoints' pointer, and here there is none at all."""
     commit(table, 0, info(), protocol(*CLUSTERED), metadata(column("id", "long")), domain(("id",)))
@@ -298,7 +298,7 @@ def test_clustering_is_unknown_where_the_log_that_told_it_is_gone(
 
 
 def test_deleted_rows_are_those_of_each_files_latest_deletion_vector(
-    looks: TableLooks, key: TableKey, table: Path
+    looks: TableObserver, key: TableKey, table: Path
 ) -> None:
     commit(
         table, 0, info(), read_with("deletionVectors"), metadata(column("id", "long")), add("a"), add("b%20c")
@@ -318,11 +318,11 @@ def test_deleted_rows_are_those_of_each_files_latest_deletion_vector(
     assert deleted_rows(looks.look(key)) == [1, 5]
     commit(table, 3, info(3), remove("b%20c", 5), add("d"))
     assert deleted_rows(looks.look(key)) == [0, 1]
-    assert deleted_rows(TableLooks().look(key)) == [0, 1]
+    assert deleted_rows(TableObserver().look(key)) == [0, 1]
 
 
 def test_files_are_not_known_where_deletion_vectors_are_not(
-    looks: TableLooks, key: TableKey, table: Path
+    looks: TableObserver, key: TableKey, table: Path
 ) -> None:
     columns = metadata(column("id", "long"))
     commit(table, 0, info(), read_with("deletionVectors"), columns, add("a", deleted_rows=1), add("b"))
@@ -331,13 +331,13 @@ def test_files_are_not_known_where_deletion_vectors_are_not(
     (table / "_delta_log" / f"{0:020}.json").unlink()
     assert deleted_rows(looks.look(key)) == [0, 1], "the checkpoint tells them"
     (table / "_delta_log" / "_last_checkpoint").unlink()
-    look = TableLooks().look(key)
+    look = TableObserver().look(key)
     assert look.files is None
     assert (look.count, look.size) == (2, 20)
 
 
 def test_of_more_files_than_there_is_room_for_only_number_and_size_are_told(tmp_path: Path) -> None:
-    looks = TableLooks(most_files=3)
+    looks = TableObserver(most_files=3)
     for name in ("one", "two"):
         commit(tmp_path / name, 0, info(), protocol(), metadata(column("id", "long")), add("a"), add("b"))
     one, two = (looks.look(key_of_path(str(tmp_path / name))) for name in ("one", "two"))
@@ -350,7 +350,7 @@ def test_of_more_files_than_there_is_room_for_only_number_and_size_are_told(tmp_
 
 
 def test_a_table_that_nobody_looks_at_any_more_takes_no_room(tmp_path: Path, clock: Clock) -> None:
-    looks = TableLooks(now=clock, most_files=1)
+    looks = TableObserver(now=clock, most_files=1)
     keys = [key_of_path(str(tmp_path / name)) for name in ("one", "two")]
     for name in ("one", "two"):
         commit(tmp_path / name, 0, info(), protocol(), metadata(column("id", "long")), add("a"))
@@ -364,7 +364,7 @@ def test_a_table_that_nobody_looks_at_any_more_takes_no_room(tmp_path: Path, clo
 # ------------------------------------------------------------------------------------------------------------------------ history
 
 
-def test_each_commit_is_read_once(looks: TableLooks, key: TableKey, table: Path, read: list[int]) -> None:
+def test_each_commit_is_read_once(looks: TableObserver, key: TableKey, table: Path, read: list[int]) -> None:
     orders(table)
     commit(table, 1, info(1))
     looks.look(key)
@@ -379,7 +379,7 @@ def test_each_commit_is_read_once(looks: TableLooks, key: TableKey, table: Path,
 
 
 def test_a_table_without_news_is_not_even_opened(
-    looks: TableLooks, key: TableKey, table: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    looks: TableObserver, key: TableKey, table: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     orders(table)
     first = looks.look(key)
@@ -393,7 +393,7 @@ def test_a_table_without_news_is_not_even_opened(
     assert looks.look(key).state is not first.state
 
 
-def test_who_changed_a_property_last_is_told(looks: TableLooks, key: TableKey, table: Path) -> None:
+def test_who_changed_a_property_last_is_told(looks: TableObserver, key: TableKey, table: Path) -> None:
     columns = column("id", "long")
     one = metadata(columns, properties={"a": "1", "b": "1"})
     commit(table, 0, info(0, "CREATE TABLE"), protocol(), one)
@@ -416,13 +416,13 @@ def test_what_changed_before_the_commits_that_are_known_is_laid_to_nobody(
         commit(
             table, version, info(version), metadata(columns, properties={"a": "1", "b": str(version // 2)})
         )
-    history = TableLooks(now=clock, most_commits=2).look(key).history
+    history = TableObserver(now=clock, most_commits=2).look(key).history
     assert history.changed_by == {}, "1 in version 2 may have been there before"
     assert history.since == NOON - timedelta(days=1) + timedelta(minutes=2)
     assert history.removals.known_since == history.since
 
 
-def test_foreign_commits_are_counted_and_named(looks: TableLooks, key: TableKey, table: Path) -> None:
+def test_foreign_commits_are_counted_and_named(looks: TableObserver, key: TableKey, table: Path) -> None:
     orders(table)
     commit(table, 1, info(1, "MERGE", userMetadata=stamped("etl/nightly"), engineInfo="Apache-Spark/4.2.0"))
     commit(table, 2, info(2, "DELETE", clientVersion="delta-rs.py-1.6.6", userMetadata="by hand"))
@@ -450,7 +450,7 @@ def test_foreign_commits_are_counted_and_named(looks: TableLooks, key: TableKey,
     ],
 )
 def test_what_no_job_can_have_written_is_foreign(
-    looks: TableLooks, key: TableKey, table: Path, metadata_of_user: object
+    looks: TableObserver, key: TableKey, table: Path, metadata_of_user: object
 ) -> None:
     orders(table)
     commit(table, 1, info(1, userMetadata=metadata_of_user))
@@ -459,7 +459,9 @@ def test_what_no_job_can_have_written_is_foreign(
     assert history.last_by_operation["WRITE"].job is None
 
 
-def test_a_commit_that_says_nothing_of_itself_counts(looks: TableLooks, key: TableKey, table: Path) -> None:
+def test_a_commit_that_says_nothing_of_itself_counts(
+    looks: TableObserver, key: TableKey, table: Path
+) -> None:
     orders(table)
     commit(table, 1, info(1))
     commit(table, 2, add("a", date=None))
@@ -474,7 +476,7 @@ def test_a_commit_that_says_nothing_of_itself_counts(looks: TableLooks, key: Tab
 
 @pytest.mark.parametrize("timestamp", [2**63, -(2**63), "soon", None, 4_000_000_000_000])
 def test_no_commit_is_later_than_it_was_read(
-    looks: TableLooks, key: TableKey, table: Path, timestamp: object
+    looks: TableObserver, key: TableKey, table: Path, timestamp: object
 ) -> None:
     commit(
         table,
@@ -489,7 +491,7 @@ def test_no_commit_is_later_than_it_was_read(
     assert history.removals.at == (NOON,)
 
 
-def test_a_broken_commit_hides_all_before_it(looks: TableLooks, key: TableKey, table: Path) -> None:
+def test_a_broken_commit_hides_all_before_it(looks: TableObserver, key: TableKey, table: Path) -> None:
     orders(table)
     commit(table, 1, {"commitInfo": {"operation": "WRITE", "timestamp": 1}})
     DeltaTable(str(table)).create_checkpoint()
@@ -501,7 +503,7 @@ def test_a_broken_commit_hides_all_before_it(looks: TableLooks, key: TableKey, t
 
 
 def test_what_a_commit_before_the_checkpoint_says_need_not_be_json_as_others_read_it(
-    looks: TableLooks, key: TableKey, table: Path
+    looks: TableObserver, key: TableKey, table: Path
 ) -> None:
     orders(table)
     commit(table, 1, info(1))
@@ -511,13 +513,13 @@ def test_what_a_commit_before_the_checkpoint_says_need_not_be_json_as_others_rea
     (log / f"{1:020}.json").write_text('{"commitInfo":{"operation":"half \\ud800","timestamp":1}}', "utf-8")
     assert "half ?" in looks.look(key).history.last_by_operation
     (log / f"{1:020}.json").write_text('{"add":{"path":"a","deletionVector":{"cardinality":1e400}}}', "utf-8")
-    history = TableLooks().look(key).history
+    history = TableObserver().look(key).history
     assert history.foreign_commits == 1
     assert history.since is not None
 
 
 def test_a_log_that_was_cleaned_up_meanwhile_is_followed_as_long_as_nothing_is_missing(
-    looks: TableLooks, key: TableKey, table: Path
+    looks: TableObserver, key: TableKey, table: Path
 ) -> None:
     orders(table)
     commit(table, 1, info(1))
@@ -537,7 +539,7 @@ def test_a_log_that_was_cleaned_up_meanwhile_is_followed_as_long_as_nothing_is_m
 
 
 def test_a_table_that_was_created_again_has_a_history_of_its_own(
-    looks: TableLooks, key: TableKey, table: Path
+    looks: TableObserver, key: TableKey, table: Path
 ) -> None:
     orders(table)
     commit(table, 1, info(1, "MERGE"))
@@ -555,7 +557,7 @@ def test_a_table_that_was_created_again_has_a_history_of_its_own(
 
 
 def test_a_table_that_was_changed_by_delta_rs_meanwhile_is_followed(
-    looks: TableLooks, key: TableKey, table: Path
+    looks: TableObserver, key: TableKey, table: Path
 ) -> None:
     created = orders(table)
     looks.look(key)
@@ -571,7 +573,7 @@ def test_a_table_that_was_changed_by_delta_rs_meanwhile_is_followed(
 # ------------------------------------------------------------------------------------------------------------- removals and VACUUM
 
 
-def test_commits_that_removed_files_are_told(looks: TableLooks, key: TableKey, table: Path) -> None:
+def test_commits_that_removed_files_are_told(looks: TableObserver, key: TableKey, table: Path) -> None:
     orders(table)
     commit(table, 1, info(1), add("a", date=None))
     commit(table, 2, info(2), remove("a"))
@@ -584,7 +586,9 @@ def vacuum(minute: int, operation: str, **parameters: object) -> Json:
     return info(minute, operation, operationParameters=parameters)
 
 
-def test_a_vacuum_that_ended_is_told_with_what_it_kept(looks: TableLooks, key: TableKey, table: Path) -> None:
+def test_a_vacuum_that_ended_is_told_with_what_it_kept(
+    looks: TableObserver, key: TableKey, table: Path
+) -> None:
     orders(table)
     commit(table, 1, vacuum(1, "VACUUM START", retentionCheckEnabled=True, defaultRetentionMillis=3_600_000))
     assert looks.look(key).history.last_vacuum is None
@@ -629,7 +633,7 @@ def test_a_vacuum_that_ended_is_told_with_what_it_kept(looks: TableLooks, key: T
     ids=["failed", "begun before", "says nothing", "specified less", "two at once", "for ever", "negative"],
 )
 def test_a_vacuum_counts_only_with_what_it_kept_at_most(
-    looks: TableLooks, key: TableKey, table: Path, commits: list[tuple[str, Json]], hours: int | None
+    looks: TableObserver, key: TableKey, table: Path, commits: list[tuple[str, Json]], hours: int | None
 ) -> None:
     orders(table)
     for version, (operation, parameters) in enumerate(commits, start=1):

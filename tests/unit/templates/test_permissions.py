@@ -9,7 +9,7 @@ from kubernetes import client as kubernetes
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.templates import JobPermission, Permissions, asks_of
 from sluice.templates.permissions import RESTRICTED_VOLUMES
-from sluice.templates.requested_permissions import MOST, Ask, Kind
+from sluice.templates.requested_permissions import MOST, PermissionKind, RequestedPermission
 
 SQL = {"sql": "INSERT INTO sales VALUES (1)"}
 HOST = {"name": "node", "hostPath": {"path": "/"}}
@@ -38,10 +38,10 @@ def with_conf(**conf: str) -> dict[str, Any]:
     return SQL | {"runtime": {"sparkConf": conf}}
 
 
-def asked(spec: dict[str, Any]) -> list[tuple[Kind, str, str]]:
+def asked(spec: dict[str, Any]) -> list[tuple[PermissionKind, str, str]]:
     """What it asks for, but for what each such job asks."""
     asks = asks_of(DeltaWriteJobSpec.model_validate(spec))
-    usual = (Kind.TEMPLATE, Kind.SETTING)
+    usual = (PermissionKind.TEMPLATE, PermissionKind.SETTING)
     return [(ask.kind, ask.what, ask.place) for ask in asks if ask.kind not in usual]
 
 
@@ -150,7 +150,7 @@ def test_what_a_restricted_pod_may_have_is_permitted(spec: dict[str, Any]) -> No
     ],
 )
 def test_service_accounts_can_be_withheld(spec: dict[str, Any]) -> None:
-    assert [one[:2] for one in asked(spec)] == [(Kind.SERVICE_ACCOUNT, "admin")]
+    assert [one[:2] for one in asked(spec)] == [(PermissionKind.SERVICE_ACCOUNT, "admin")]
     assert why_not(spec) is None
     said = why_not(spec, {"serviceAccounts": ["etl-*"]})
     assert said is not None
@@ -202,10 +202,10 @@ def test_a_job_that_asks_for_more_than_can_be_judged_is_refused_whatever_is_perm
 def test_values_that_are_no_objects_ask_for_nothing_and_break_nothing() -> None:
     spec = of_kubeflow(driver={"template": {"spec": {"containers": [{"name": "spark-kubernetes-driver"}]}}})
     assert asks_of(DeltaWriteJobSpec.model_validate(spec)) == (
-        Ask(Kind.TEMPLATE, "", "spec.application.template"),
+        RequestedPermission(PermissionKind.TEMPLATE, "", "spec.application.template"),
     )
     odd = of_kubeflow(volumes={"hostPath": 1}, driver=[], executor="a", sparkConf=[1])
-    assert [one.kind for one in asks_of(DeltaWriteJobSpec.model_validate(odd))] == [Kind.TEMPLATE]
+    assert [one.kind for one in asks_of(DeltaWriteJobSpec.model_validate(odd))] == [PermissionKind.TEMPLATE]
 
 
 def known(spec: dict[str, Any]) -> bool:

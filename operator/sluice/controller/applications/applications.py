@@ -11,10 +11,10 @@ from sluice.api.finalizers import has_finalizer, removal_of
 from sluice.api.job_status import Attempt
 from sluice.api.tables import OptionFrom
 from sluice.controller.applications.creates import CreateLog
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.controller.leadership.epoch_policy import EpochPolicy
 from sluice.controller.process import clock
-from sluice.controller.process.retry_pauses import Pauses
+from sluice.controller.process.retry_pauses import RetryPauses
 from sluice.controller.process.uptime import uptime
 from sluice.engines import AttemptRun, engine_for, is_placeholder, placeholder
 from sluice.engines.attempt import application_name, driver_pod_name
@@ -74,11 +74,11 @@ class RefusedCreateError(Exception):
 
 
 class Applications:
-    def __init__(self, kube: Kube, world: World, epochs: EpochPolicy) -> None:
+    def __init__(self, kube: Kube, world: ClusterCache, epochs: EpochPolicy) -> None:
         self._kube = kube
         self._world = world
         self._epochs = epochs
-        self._asking: Pauses[str] = Pauses(time.monotonic, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
+        self._asking: RetryPauses[str] = RetryPauses(time.monotonic, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
         """Namespaces that were asked whether they are being deleted."""
         self.creates = CreateLog(time.monotonic, lambda: epochs.in_force)
         self._placeholders: dict[str, float] = {}

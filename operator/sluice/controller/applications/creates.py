@@ -6,7 +6,7 @@ Nothing of it outlives the leader. For an intent that it only found, it does not
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sluice.controller.process.retry_pauses import Pauses
+from sluice.controller.process.retry_pauses import RetryPauses
 from sluice.lifecycle.attempt.withdrawal import Creates
 
 FIRST_PAUSE = 1.0
@@ -34,7 +34,9 @@ class CreateLog:
         is one; None where it refuses none for that."""
         self._in_force = in_force
         self._known: dict[tuple[str, str], _Known] = {}
-        self._refused: Pauses[tuple[str, str]] = Pauses(clock, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
+        self._refused: RetryPauses[tuple[str, str]] = RetryPauses(
+            clock, first=FIRST_PAUSE, longest=LONGEST_PAUSE
+        )
 
     def begins(self, namespace: str, name: str) -> None:
         """Begins with the grant: before it nobody had an intent to create anything for."""

@@ -9,15 +9,15 @@ from collections.abc import Collection
 from contextlib import suppress
 
 from sluice.controller.applications.applications import Applications
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.kube.client import ApiError, NotFoundError
 from sluice.lifecycle.evidence.attempt_evidence import PROVED, Evidence, words
 
 logger = logging.getLogger(__name__)
 
 
-class CameBack:
-    def __init__(self, world: World, applications: Applications) -> None:
+class RestoredApplications:
+    def __init__(self, world: ClusterCache, applications: Applications) -> None:
         self._world = world
         self._applications = applications
 

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 
 
-class News:
+class ChangeDeduplication:
     def __init__(self) -> None:
         self._told: dict[str, str] = {}
         """What was last told, by uid."""

@@ -9,14 +9,14 @@ from contextlib import suppress
 
 from sluice.api.base import Json
 from sluice.api.engine_kind import EngineKind
-from sluice.controller.cache.job_counts import Tally
-from sluice.controller.cache.jobs_by_checkpoint import Checkpoints
-from sluice.controller.cache.jobs_by_policy import JobsOfPolicies
-from sluice.controller.cache.jobs_by_slot import Slots
-from sluice.controller.cache.owned_objects import Owned, OwnedApplications
+from sluice.controller.cache.job_counts import JobCounts
+from sluice.controller.cache.jobs_by_checkpoint import JobsByCheckpoint
+from sluice.controller.cache.jobs_by_policy import JobsByPolicy
+from sluice.controller.cache.jobs_by_slot import JobsBySlot
+from sluice.controller.cache.owned_objects import OwnedApplications, OwnedObjects
 from sluice.controller.cache.paused_streams import PausedStreams
-from sluice.controller.cache.policy_declarations import KnownPolicies, table_of, with_reports
-from sluice.controller.cache.reported_name_intake import HeardNames
+from sluice.controller.cache.policy_declarations import PolicyDeclarations, table_of, with_reports
+from sluice.controller.cache.reported_name_intake import ReportedNameIntake
 from sluice.controller.cache.run_reports import RunReports
 from sluice.controller.process import clock
 from sluice.engines import RuntimeProfile
@@ -24,23 +24,23 @@ from sluice.kube.mirror import Mirror, uid_of
 from sluice.kube.resources import JOBS, PODS, POLICIES
 from sluice.lifecycle.evidence import finished_jobs
 from sluice.lifecycle.evidence.attempt_evidence import JobEvidence, evidence_of
-from sluice.lifecycle.job import object_pruning
+from sluice.lifecycle.job import pruned_objects
 from sluice.lifecycle.job.job_view import JobView
-from sluice.lifecycle.job.parsed_statuses import Statuses
-from sluice.lifecycle.job.table_dependents import Resting
-from sluice.lifecycle.spec.compiled_spec import Works
-from sluice.lifecycle.spec.footprint_violations import Strayed
+from sluice.lifecycle.job.parsed_statuses import ParsedStatuses
+from sluice.lifecycle.job.table_dependents import TableDependents
+from sluice.lifecycle.spec.compiled_spec import CompiledSpecs
+from sluice.lifecycle.spec.footprint_violations import FootprintViolations
 from sluice.policies.conditions import LeftOut
 from sluice.tables import Declarations, TableFacts, TableKey
 from sluice.tables.names import Names, spelled
 from sluice.tables.owners import NOBODY, Owners
 from sluice.tables.reported_names import ReportedNames
-from sluice.tables.table_copies import Copies
+from sluice.tables.table_copies import TableCopies
 
 logger = logging.getLogger(__name__)
 
 
-class World:
+class ClusterCache:
     def __init__(
         self,
         profiles: dict[str, RuntimeProfile],
@@ -48,20 +48,20 @@ class World:
         owners: Owners = NOBODY,
     ) -> None:
         self.profiles = profiles
-        self._works = Works()
-        self._statuses = Statuses()
-        self._strayed = Strayed()
-        self.resting = Resting()
+        self._works = CompiledSpecs()
+        self._statuses = ParsedStatuses()
+        self._strayed = FootprintViolations()
+        self.resting = TableDependents()
         """Jobs that are judged anew when a table turns out to be different."""
         self.settled: set[str] = set()
         """Jobs that rest on tables, and that have finished or are gone since somebody last took them out."""
         self.jobs: dict[str, JobView] = {}
         self.policies = Mirror(POLICIES, self._policy_changed)
         self.reports = RunReports()
-        self.heard_names = HeardNames()
+        self.heard_names = ReportedNameIntake()
         self._job_bodies = Mirror(JOBS, self._job_changed, keep=self._kept)
-        self.applications = OwnedApplications(engines, self.mark, object_pruning.of_application)
-        self.pods = Owned(PODS, self.mark, object_pruning.of_pod)
+        self.applications = OwnedApplications(engines, self.mark, pruned_objects.of_application)
+        self.pods = OwnedObjects(PODS, self.mark, pruned_objects.of_pod)
         self.mirrors = (self.policies, self._job_bodies, *self.applications.mirrors, self.pods)
         """The kinds in the order in which they are to be listed: a lease's record moves from jobs to applications to pods, and
         must not be missed."""
@@ -74,7 +74,7 @@ class World:
         """What policies say, as far as it was heeded, and where runs reported that names lead."""
         self._by_policies: tuple[Declarations, tuple[LeftOut, ...]] = Declarations(), ()
         self._owners = owners
-        self._known_policies = KnownPolicies(owners)
+        self._known_policies = PolicyDeclarations(owners)
         self._spoken_of: set[TableKey] | None = None
         """Tables of policies that changed since policies were last heeded, as they were before and as they are now. None: no policy
         did."""
@@ -85,16 +85,16 @@ class World:
         self.policies_left_out: dict[str, LeftOut] = {}
         """Policies by namespace and name."""
         self.facts: dict[TableKey, TableFacts] = {}
-        self.copies = Copies(owners)
+        self.copies = TableCopies(owners)
         self._ending_namespaces: set[str] = set()
         self._evidence: dict[str, JobEvidence] = {}
         """Kept as long as nothing changed of the job and of what belongs to it."""
         self._dirty: dict[str, None] = {}
         """Uids in the order in which they were marked."""
-        self.tally = Tally()
-        self.slots = Slots()
-        self.of_policies = JobsOfPolicies()
-        self.paused, self.checkpoints = PausedStreams(), Checkpoints()
+        self.tally = JobCounts()
+        self.slots = JobsBySlot()
+        self.of_policies = JobsByPolicy()
+        self.paused, self.checkpoints = PausedStreams(), JobsByCheckpoint()
         self._changed, self.forgotten = asyncio.Event(), asyncio.Event()
         """Set when what was seen no longer counts: whoever follows from there begins anew."""
         self._marked_at: float | None = None

@@ -3,14 +3,14 @@
 import time
 
 from sluice.api.base import Json
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.kube.client import Kube, NotFoundError
 from sluice.kube.paged_list import list_each_into
 from sluice.kube.resources import JOBS
 
 
-class Relist:
-    def __init__(self, kube: Kube, world: World, namespaces: tuple[str | None, ...]) -> None:
+class FullList:
+    def __init__(self, kube: Kube, world: ClusterCache, namespaces: tuple[str | None, ...]) -> None:
         self._kube = kube
         self._world = world
         self._namespaces = namespaces

@@ -58,7 +58,7 @@ class Oldest:
         return self.entries[0][0] if self.entries else None
 
 
-class Tally:
+class JobCounts:
     def __init__(self) -> None:
         self.phases: Counter[str] = Counter()
         """How many jobs are in each phase."""

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterable, Iterator
 
 from sluice.api.base import Json
-from sluice.controller.cache.references import Naming
+from sluice.controller.cache.references import References
 from sluice.kube.mirror import uid_of
 from sluice.lifecycle.streams.checkpoints import Came, came, owner_of, used_by, was_refused
 
 
-class Checkpoints:
+class JobsByCheckpoint:
     def __init__(self) -> None:
-        self._used: Naming[Came] = Naming()
+        self._used: References[Came] = References()
 
     def follow(self, before: Json | None, now: Json | None) -> list[str]:
         """Returns those that may have a checkpoint now which this job used."""

@@ -4,14 +4,14 @@ from itertools import count
 
 from sluice.api.base import Json
 from sluice.kube.mirror import uid_of
-from sluice.lifecycle.job.object_pruning import policy_of
+from sluice.lifecycle.job.pruned_objects import policy_of
 
 _Policy = tuple[str, str]
 """Its namespace and its uid. A job of another namespace is not its own, whatever it says of its owner; one that is created again
 has jobs of its own."""
 
 
-class JobsOfPolicies:
+class JobsByPolicy:
     def __init__(self) -> None:
         self._of: dict[_Policy, dict[str, Json]] = {}
         self._changes: dict[_Policy, int] = {}

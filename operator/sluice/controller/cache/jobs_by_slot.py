@@ -11,7 +11,7 @@ from sluice.lifecycle.spec.commit_ids import slot_of
 _FREES_IT = (Phase.SUCCEEDED.value, Phase.SKIPPED.value)
 
 
-class Slots:
+class JobsBySlot:
     def __init__(self) -> None:
         self.kept: Counter[int] = Counter()
         """How many jobs keep each slot by their statuses: one, unless somebody wrote there."""

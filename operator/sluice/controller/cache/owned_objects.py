@@ -9,7 +9,7 @@ from sluice.kube.mirror import Keep, Mirror
 from sluice.kube.resources import APPLICATIONS, Resource, applications_like
 
 
-class Owned(Mirror):
+class OwnedObjects(Mirror):
     """Objects selected by their label on the server: of all pods of the cluster only few are ours."""
 
     def __init__(self, resource: Resource, changed: Callable[[str], None], keep: Keep) -> None:
@@ -44,12 +44,12 @@ class OwnedApplications:
     attempts, which no two share."""
 
     def __init__(self, kinds: Collection[EngineKind], changed: Callable[[str], None], keep: Keep) -> None:
-        self._mirrors = {kind: Owned(APPLICATIONS[kind], changed, keep) for kind in kinds}
+        self._mirrors = {kind: OwnedObjects(APPLICATIONS[kind], changed, keep) for kind in kinds}
         for mirror in self.mirrors:
             mirror.may_be_undefined = len(kinds) > 1
 
     @property
-    def mirrors(self) -> tuple[Owned, ...]:
+    def mirrors(self) -> tuple[OwnedObjects, ...]:
         return tuple(self._mirrors.values())
 
     @property
@@ -80,7 +80,7 @@ class OwnedApplications:
     def seen(self, body: Json) -> None:
         self.like(body).seen(body)
 
-    def like(self, body: Json) -> Owned:
+    def like(self, body: Json) -> OwnedObjects:
         """The mirror of its kind."""
         resource = applications_like(body)
         return next(mirror for mirror in self.mirrors if mirror.resource == resource)

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from sluice.api.base import Json
-from sluice.controller.cache.references import Naming
+from sluice.controller.cache.references import References
 from sluice.kube.mirror import uid_of
 from sluice.lifecycle.evidence.finished_jobs import has_ended
 
 
 class PausedStreams:
     def __init__(self) -> None:
-        self._pausing: Naming[None] = Naming()
+        self._pausing: References[None] = References()
 
     def follow(self, before: Json | None, now: Json | None) -> list[str]:
         """Returns those that are to be looked at: the streams that pause for this job, and those for whom this one does."""

@@ -61,7 +61,7 @@ def _is_told_to_be_no_owner(body: Json) -> bool:
     return bool(status.get("observedGeneration") == body["metadata"]["generation"])
 
 
-class KnownPolicies:
+class PolicyDeclarations:
     """The policies; each is read once per generation, so that a change of one among thousands costs only one."""
 
     def __init__(self, owners: Owners) -> None:

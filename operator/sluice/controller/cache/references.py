@@ -8,7 +8,7 @@ Said = TypeVar("Said")
 _NOTHING: frozenset[str] = frozenset()
 
 
-class Naming(Generic[Said]):
+class References(Generic[Said]):
     """Jobs are known by their uids; each says something with what it names. Nothing is kept of those that name nothing."""
 
     def __init__(self) -> None:

@@ -24,7 +24,7 @@ _Heard = tuple[TableKey, TableKey, str]
 """A name, where it leads, and the namespace of whoever said so."""
 
 
-class HeardNames:
+class ReportedNameIntake:
     def __init__(self) -> None:
         self._waiting: OrderedDict[_Heard, Lead] = OrderedDict()
 

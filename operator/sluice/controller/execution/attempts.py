@@ -15,13 +15,13 @@ from sluice.controller.applications.applications import (
     ForeignApplicationError,
     RefusedCreateError,
 )
-from sluice.controller.cache.cluster_cache import World
-from sluice.controller.execution.cleanup import Leftovers
-from sluice.controller.execution.job_figures import Figures
+from sluice.controller.cache.cluster_cache import ClusterCache
+from sluice.controller.execution.cleanup import Cleanup
+from sluice.controller.execution.job_figures import JobFigures
 from sluice.controller.lease_table.table import LeaseTable
 from sluice.controller.process import clock
 from sluice.controller.process.timers import Timers
-from sluice.controller.readers.run_commits import RunLogs
+from sluice.controller.readers.run_commits import RunCommits
 from sluice.controller.readers.table_reader import TableReader
 from sluice.controller.reporting.events import EventWriter
 from sluice.controller.reporting.status_writer import StatusWriter
@@ -39,7 +39,7 @@ from sluice.lifecycle.evidence.driver_details import with_driver
 from sluice.lifecycle.evidence.outcome import closed, footprint_said, looked_at, must_ask_logs, phase_after
 from sluice.lifecycle.job.job_view import JobView
 from sluice.lifecycle.job.status import StatusChange
-from sluice.lifecycle.job.visible_blockers import Neighbours
+from sluice.lifecycle.job.visible_blockers import VisibleBlockers
 from sluice.lifecycle.retries.retry_decision import Again, followed
 from sluice.lifecycle.retries.stream_retries import goes_on, row_after
 from sluice.lifecycle.streams.pauses import GivesWay, after_a_stop, gives_way, is_kept_waiting_by
@@ -50,17 +50,17 @@ logger = logging.getLogger(__name__)
 
 @dataclass(kw_only=True)
 class Attempts:
-    world: World
+    world: ClusterCache
     leases: LeaseTable
     applications: Applications
-    leftovers: Leftovers
+    leftovers: Cleanup
     statuses: StatusWriter
     events: EventWriter
-    figures: Figures
+    figures: JobFigures
     tables: TableReader
-    logs: RunLogs
+    logs: RunCommits
     timers: Timers
-    neighbours: Neighbours = field(default_factory=Neighbours)
+    neighbours: VisibleBlockers = field(default_factory=VisibleBlockers)
     _followed: tuple[int, datetime] = (-1, datetime.min.replace(tzinfo=UTC))
     """The epoch in which attempts are followed, and since when: before it nobody may have seen how they fare."""
 
@@ -112,9 +112,9 @@ class Attempts:
         match step:
             case way.Create(lease):
                 await self._create(job, attempt, lease)
-            case way.TakeBack(change):
+            case way.Withdraw(change):
                 await self._take_back(job, attempt, change)
-            case way.Tell():
+            case way.ReportProgress():
                 await self._tell(job, attempt, evidence, step)
             case way.AskToStop(pod, why):
                 await self.applications.ask_to_stop(pod, attempt, why)
@@ -172,7 +172,9 @@ class Attempts:
             await self.statuses.write(job, change)
         return change is not None
 
-    async def _tell(self, job: JobView, attempt: Attempt, evidence: Evidence, step: way.Tell) -> None:
+    async def _tell(
+        self, job: JobView, attempt: Attempt, evidence: Evidence, step: way.ReportProgress
+    ) -> None:
         left = 0.0 if step.deadline is None else (step.deadline.at - clock.now()).total_seconds()
         if (
             left > 0
@@ -283,12 +285,12 @@ class Attempts:
 
     def _what_follows(
         self, job: JobView, ended: Attempt, progress: StreamProgress | None
-    ) -> tuple[StatusChange, job_events.Told, RetryCause | None]:
+    ) -> tuple[StatusChange, job_events.JobEvent, RetryCause | None]:
         """What the job's status and an Event say after this attempt, and for which failure another one follows."""
         phase, reason, message = phase_after(ended)
         if ended.outcome is Outcome.PAUSED:
             stopped = after_a_stop(job, ended, clock.now())
-            return stopped, job_events.Told(EventReason.PAUSED, stopped.message), None
+            return stopped, job_events.JobEvent(EventReason.PAUSED, stopped.message), None
         if phase is Phase.FAILED and not job.is_deleted:
             now = clock.now()
             next_one = (

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from sluice.api.job_status import Phase
 from sluice.api.reasons import Reason
 from sluice.controller.applications.applications import Applications, place_of
-from sluice.controller.cache.change_deduplication import News
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.change_deduplication import ChangeDeduplication
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.controller.lease_table.table import LeaseTable
 from sluice.controller.process import clock
 from sluice.controller.reporting.status_writer import StatusWriter
@@ -27,10 +27,10 @@ from sluice.tables import TableKey
 logger = logging.getLogger(__name__)
 
 
-class Leftovers:
+class Cleanup:
     def __init__(
         self,
-        world: World,
+        world: ClusterCache,
         leases: LeaseTable,
         applications: Applications,
         statuses: StatusWriter,
@@ -46,7 +46,7 @@ class Leftovers:
         self._changed = changed
         self._ttl = ttl
         """Seconds that a finished job stays if it doesn't say so itself; None: for ever."""
-        self._told = News()
+        self._told = ChangeDeduplication()
         """Why leases are held."""
 
     async def retire(self, uid: str) -> None:
@@ -151,12 +151,12 @@ class Leftovers:
                 await self._applications.occupy_driver_name(namespace, one.application_name, uid, one.number)
             case deletion.FreeDriverName(pod):
                 await self._applications.free_driver_name(pod)
-            case deletion.NoteLoss(after) if after is not None and clock.now() < after:
+            case deletion.RecordLoss(after) if after is not None and clock.now() < after:
                 pass
-            case deletion.Bury() | deletion.Hold() | deletion.NoteLoss() as step:
+            case deletion.Bury() | deletion.Hold() | deletion.RecordLoss() as step:
                 if not await self._applications.find_driver(namespace, one.application_name):
                     await self._hold(uid, one, f"{namespace}/{one.application_name}", step)
-            case deletion.Wait():
+            case deletion.AwaitChange():
                 pass
 
     async def _hold(self, uid: str, one: Evidence, who: str, step: deletion.LeavingStep) -> None:
@@ -168,7 +168,7 @@ class Leftovers:
                     await self._applications.let_go(one)
                 return
             step = step.otherwise
-        if isinstance(step, deletion.NoteLoss):
+        if isinstance(step, deletion.RecordLoss):
             await self._applications.note_loss(one)
         elif isinstance(step, deletion.Hold):
             self._told.warns(logger, uid, f"{who}: {step.message}")

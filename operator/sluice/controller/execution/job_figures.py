@@ -13,16 +13,16 @@ from sluice.api.job_status import Attempt, AttemptException, Outcome, PauseReaso
 from sluice.conflicts import Level, Verdict
 from sluice.conflicts.lost_commit_rule import EXCEPTIONS
 from sluice.conflicts.rule_ids import NO_CONFLICTS
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.controller.lease_table.table import LeaseTable
 from sluice.controller.process import clock
 from sluice.controller.process.metrics import Metrics, Winner
 from sluice.footprint import NotUnderstoodError
 from sluice.leases import Lease
-from sluice.lifecycle.evidence.lease_states import BY_STAGE, State
+from sluice.lifecycle.evidence.lease_states import BY_STAGE, LeaseState
 from sluice.lifecycle.job.job_view import JobView
 from sluice.lifecycle.spec.core_seconds import core_seconds
-from sluice.lifecycle.spec.lease_kinds import Kind, kinds_of
+from sluice.lifecycle.spec.lease_kinds import LeaseKind, kinds_of
 
 MOST_TABLES = 10_000
 """Tables of which it is remembered when somebody last let them go."""
@@ -31,14 +31,14 @@ MOST_TABLES = 10_000
 @dataclass(frozen=True)
 class _Held:
     tables: tuple[str, ...]
-    counted: tuple[tuple[Kind, State], ...]
+    counted: tuple[tuple[LeaseKind, LeaseState], ...]
 
 
-class Figures:
+class JobFigures:
     def __init__(
         self,
         metrics: Metrics,
-        world: World,
+        world: ClusterCache,
         leases: LeaseTable,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -46,7 +46,7 @@ class Figures:
         self._world = world
         self._leases = leases
         self._clock = clock
-        self.leases: Counter[tuple[Kind, State]] = Counter()
+        self.leases: Counter[tuple[LeaseKind, LeaseState]] = Counter()
         self._held: dict[str, _Held] = {}
         """What is counted in that, by the jobs' uids."""
         self._freed: OrderedDict[str, float] = OrderedDict()
@@ -122,14 +122,14 @@ class Figures:
         while len(self._freed) > MOST_TABLES:
             self._freed.popitem(last=False)
 
-    def _state_of(self, lease: Lease) -> State:
+    def _state_of(self, lease: Lease) -> LeaseState:
         if lease in self._leases.unexplained:
-            return State.UNEXPLAINED
+            return LeaseState.UNEXPLAINED
         evidence = self._world.evidence(lease.uid)
         if evidence.failure is not None:
-            return State.UNREADABLE
+            return LeaseState.UNREADABLE
         mine = (one for one in evidence.by_application.values() if one.number == lease.attempt)
-        return next((BY_STAGE[one.seen.stage] for one in mine), State.STARTING)
+        return next((BY_STAGE[one.seen.stage] for one in mine), LeaseState.STARTING)
 
 
 def _yielded(attempt: Attempt) -> bool:

@@ -3,27 +3,27 @@
 import logging
 
 from sluice.api.reasons import EventReason
-from sluice.controller.cache.cluster_cache import World
-from sluice.controller.execution.job_figures import Figures
+from sluice.controller.cache.cluster_cache import ClusterCache
+from sluice.controller.execution.job_figures import JobFigures
 from sluice.controller.process import clock
 from sluice.controller.reporting.events import EventWriter
 from sluice.controller.reporting.status_writer import StatusWriter
 from sluice.lifecycle.job.job_view import JobView
-from sluice.lifecycle.job.visible_blockers import Neighbours
+from sluice.lifecycle.job.visible_blockers import VisibleBlockers
 from sluice.lifecycle.retries.manual_retry import NoMore, OneMore, heeded
 from sluice.lifecycle.streams.checkpoints import named_by, taken
 
 logger = logging.getLogger(__name__)
 
 
-class ByHand:
+class ManualRetries:
     def __init__(
         self,
-        world: World,
+        world: ClusterCache,
         statuses: StatusWriter,
         events: EventWriter,
-        figures: Figures,
-        neighbours: Neighbours,
+        figures: JobFigures,
+        neighbours: VisibleBlockers,
     ) -> None:
         self._world = world
         self._statuses = statuses

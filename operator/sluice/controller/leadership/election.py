@@ -24,7 +24,7 @@ from uuid import uuid4
 from sluice.api import names
 from sluice.api.operator_status import OperatorConditionType
 from sluice.controller.process.health import TURN_EVERY, Pulse, Stillness
-from sluice.controller.process.operator_conditions import Conditions
+from sluice.controller.process.operator_conditions import OperatorConditions
 from sluice.controller.process.uptime import uptime
 from sluice.kube.client import ApiError, ConflictError, Kube, NotFoundError
 from sluice.kube.resources import LEASES
@@ -61,11 +61,11 @@ class _Seen:
     """The duration that the others wait."""
 
 
-class Leadership:
+class Election:
     def __init__(
         self,
         kube: Kube,
-        conditions: Conditions,
+        conditions: OperatorConditions,
         namespace: str,
         deployment: str,
         *,

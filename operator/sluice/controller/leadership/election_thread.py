@@ -7,19 +7,19 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Self
 
-from sluice.controller.leadership.election import Leadership
+from sluice.controller.leadership.election import Election
 from sluice.controller.process.configuration import OperatorConfig
-from sluice.controller.process.event_loop_thread import BesideThread
+from sluice.controller.process.event_loop_thread import EventLoopThread
 from sluice.controller.process.health import TurnCount
-from sluice.controller.process.operator_conditions import Conditions
+from sluice.controller.process.operator_conditions import OperatorConditions
 from sluice.kube.client import Kube
 
 
-class LeadershipBeside(Leadership):
+class ElectionThread(Election):
     """Leadership as the acting loop sees it. What is awaited is carried out by the other loop, over a connection of its own."""
 
     def __init__(
-        self, thread: BesideThread, kube: Kube, conditions: Conditions, config: OperatorConfig
+        self, thread: EventLoopThread, kube: Kube, conditions: OperatorConditions, config: OperatorConfig
     ) -> None:
         acting = TurnCount()
         super().__init__(kube, conditions, config.namespace, config.deployment, turns=lambda: acting.count)
@@ -28,10 +28,13 @@ class LeadershipBeside(Leadership):
 
     @classmethod
     async def connect(
-        cls, conditions: Conditions, config: OperatorConfig, kube: Callable[[], Coroutine[Any, Any, Kube]]
+        cls,
+        conditions: OperatorConditions,
+        config: OperatorConfig,
+        kube: Callable[[], Coroutine[Any, Any, Kube]],
     ) -> Self:
         """`kube` connects; it is called in the other thread, because a connection belongs to the loop that it was made in."""
-        thread = BesideThread("lease")
+        thread = EventLoopThread("lease")
         try:
             connected = await thread.run(kube())
         except BaseException:

@@ -12,7 +12,7 @@ import time
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.operator_status import OperatorConditionType
-from sluice.controller.process.operator_conditions import Conditions
+from sluice.controller.process.operator_conditions import OperatorConditions
 from sluice.kube.client import ApiError, ConflictError, Kube
 from sluice.kube.config_map import ConfigMap, Read
 from sluice.kube.resources import CONFIG_MAPS
@@ -47,7 +47,13 @@ class EpochPolicy:
     """Of one leader; each has one of its own."""
 
     def __init__(
-        self, kube: Kube, conditions: Conditions, namespace: str, deployment: str, *, is_expected: bool
+        self,
+        kube: Kube,
+        conditions: OperatorConditions,
+        namespace: str,
+        deployment: str,
+        *,
+        is_expected: bool,
     ) -> None:
         self._kube = kube
         self._conditions = conditions

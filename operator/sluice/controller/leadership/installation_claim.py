@@ -9,7 +9,7 @@ from importlib import metadata
 from sluice.api import names
 from sluice.api.operator_status import OperatorConditionType
 from sluice.controller.process.configuration import OperatorConfig
-from sluice.controller.process.operator_conditions import Conditions
+from sluice.controller.process.operator_conditions import OperatorConditions
 from sluice.installations.claims import Claim
 from sluice.installations.obstacles import REGISTER
 from sluice.installations.register import NotWrittenError, Register, identity_of
@@ -24,8 +24,8 @@ EVERY = 60.0
 """Seconds between looks at whether the claim is still there: somebody may delete it by hand."""
 
 
-class Claiming:
-    def __init__(self, kube: Kube, config: OperatorConfig, conditions: Conditions) -> None:
+class InstallationClaim:
+    def __init__(self, kube: Kube, config: OperatorConfig, conditions: OperatorConditions) -> None:
         self._kube = kube
         self._conditions = conditions
         self._logged = ""

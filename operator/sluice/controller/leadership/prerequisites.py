@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from sluice.api.engine_kind import EngineKind
 from sluice.api.operator_status import OperatorConditionType
 from sluice.api.reasons import Reason
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.controller.process.configuration import OperatorConfig
-from sluice.controller.process.operator_conditions import Conditions
+from sluice.controller.process.operator_conditions import OperatorConditions
 from sluice.engines import ENGINES
 from sluice.footprint import NotUnderstoodError
 from sluice.kube.client import ApiError, Kube
-from sluice.kube.definitions import Difference, look_at_definitions
+from sluice.kube.definitions import DefinitionDifference, look_at_definitions
 from sluice.kube.resources import APPLICATIONS
-from sluice.kube.rights import Ask, asks, may_i, rights_of
+from sluice.kube.rights import AccessQuestion, asks, may_i, rights_of
 from sluice.kube.version import TooOldError, too_old, version_of
 from sluice.lifecycle.job.job_view import JobView
 
@@ -40,7 +40,7 @@ _FORBIDDEN = 403
 
 
 @dataclass(frozen=True)
-class Obstacle:
+class MissingPrerequisite:
     """Why no job is started now, though nothing is wrong with it."""
 
     reason: Reason
@@ -63,9 +63,9 @@ class Refusals:
         return heard
 
 
-class Surroundings:
+class Prerequisites:
     def __init__(
-        self, kube: Kube, world: World, config: OperatorConfig, refusals: Refusals | None = None
+        self, kube: Kube, world: ClusterCache, config: OperatorConfig, refusals: Refusals | None = None
     ) -> None:
         self._kube = kube
         self._world = world
@@ -73,13 +73,13 @@ class Surroundings:
         self._heeded_at = -REFUSALS_EVERY
         rights = rights_of(config.deployment, config.engines)
         self._rights = tuple(asks(rights, config.namespace, config.watch_namespaces))
-        self._differences: tuple[Difference, ...] = ()
+        self._differences: tuple[DefinitionDifference, ...] = ()
         self._unasked: ApiError | None = None
         """Why it is not known which definitions are served."""
-        self._lacking: tuple[Ask, ...] = ()
+        self._lacking: tuple[AccessQuestion, ...] = ()
         self._asked_at: float | None = None
         """When all rights were last asked for."""
-        self._told: tuple[Obstacle | None, tuple[EngineKind, ...]] = (None, ())
+        self._told: tuple[MissingPrerequisite | None, tuple[EngineKind, ...]] = (None, ())
 
     async def begin(self) -> None:
         """Looks for the first time; raises TooOldError if Kubernetes is too old."""
@@ -109,7 +109,7 @@ class Surroundings:
                 looked_at = time.monotonic()
                 self._world.wake()
 
-    def _doubted(self) -> set[Ask]:
+    def _doubted(self) -> set[AccessQuestion]:
         """The rights without which something may have been refused."""
         if time.monotonic() - self._heeded_at < REFUSALS_EVERY:
             return set()
@@ -119,7 +119,7 @@ class Surroundings:
             self._heeded_at = time.monotonic()
         return doubted
 
-    async def _look(self, doubted: Set[Ask]) -> None:
+    async def _look(self, doubted: Set[AccessQuestion]) -> None:
         await self._look_at_definitions()
         await self._look_at_rights(doubted)
 
@@ -131,7 +131,7 @@ class Surroundings:
         else:
             self._unasked = None
 
-    async def _look_at_rights(self, doubted: Set[Ask]) -> None:
+    async def _look_at_rights(self, doubted: Set[AccessQuestion]) -> None:
         """Asks for all rights from time to time, and for those that are doubted or lacking each time: there is a request for
         each."""
         is_due = self._asked_at is None or time.monotonic() - self._asked_at >= ALL_RIGHTS_EVERY
@@ -165,19 +165,21 @@ class Surroundings:
         return all(mirror.is_served is not False or mirror.is_undefined for mirror in self._world.mirrors)
 
     @property
-    def obstacle(self) -> Obstacle | None:
+    def obstacle(self) -> MissingPrerequisite | None:
         """What keeps every job from being started."""
         if self._older is not None:
-            return Obstacle(Reason.DEFINITIONS_OUTDATED, self._older)
+            return MissingPrerequisite(Reason.DEFINITIONS_OUTDATED, self._older)
         if not self.has_engine:
-            return Obstacle(Reason.SPARK_OPERATOR_MISSING, _missing(self._world.applications.missing))
+            return MissingPrerequisite(
+                Reason.SPARK_OPERATOR_MISSING, _missing(self._world.applications.missing)
+            )
         return None
 
-    def obstacle_for(self, job: JobView) -> Obstacle | None:
+    def obstacle_for(self, job: JobView) -> MissingPrerequisite | None:
         """What keeps this job from being started."""
         return self.obstacle or self.obstacle_of_its_own(job)
 
-    def obstacle_of_its_own(self, job: JobView) -> Obstacle | None:
+    def obstacle_of_its_own(self, job: JobView) -> MissingPrerequisite | None:
         """What keeps it from being started while others may be."""
         if self.obstacle is not None:
             return None
@@ -187,9 +189,9 @@ class Surroundings:
             return None  # which is told elsewhere
         if engine not in self._world.applications.kinds:
             message = f"this operator makes no applications of {engine}: add it to engines of the operator's configuration"
-            return Obstacle(Reason.SPARK_OPERATOR_MISSING, message)
+            return MissingPrerequisite(Reason.SPARK_OPERATOR_MISSING, message)
         if engine in self._world.applications.missing:
-            return Obstacle(Reason.SPARK_OPERATOR_MISSING, _missing((engine,)))
+            return MissingPrerequisite(Reason.SPARK_OPERATOR_MISSING, _missing((engine,)))
         return None
 
     def not_ready(self) -> list[str]:
@@ -197,7 +199,7 @@ class Surroundings:
         obstacle = self.obstacle
         return [] if obstacle is None else [obstacle.message]
 
-    def tell(self, conditions: Conditions) -> bool:
+    def tell(self, conditions: OperatorConditions) -> bool:
         """Tells what is missing, and returns whether jobs are kept from being started by something else than before."""
         self._tell_of_the_engine(conditions)
         self._tell_of_definitions(conditions)
@@ -205,7 +207,7 @@ class Surroundings:
         before, self._told = self._told, (self.obstacle, self._world.applications.missing)
         return before != self._told
 
-    def _tell_of_the_engine(self, conditions: Conditions) -> None:
+    def _tell_of_the_engine(self, conditions: OperatorConditions) -> None:
         type_ = OperatorConditionType.SPARK_OPERATOR_INSTALLED
         missing = self._world.applications.missing
         if self._world.applications.are_served:
@@ -215,7 +217,7 @@ class Surroundings:
             message = " ".join(f"{_missing(missing)}; until then nothing is granted {what}".split())
             conditions.fails(type_, "KindMissing", message)
 
-    def _tell_of_definitions(self, conditions: Conditions) -> None:
+    def _tell_of_definitions(self, conditions: OperatorConditions) -> None:
         type_ = OperatorConditionType.DEFINITIONS_CURRENT
         if self._older is not None:
             conditions.fails(type_, "Outdated", f"{self._older}; until then nothing is granted")
@@ -225,7 +227,7 @@ class Surroundings:
         else:
             conditions.holds(type_)
 
-    def _tell_of_rights(self, conditions: Conditions) -> None:
+    def _tell_of_rights(self, conditions: OperatorConditions) -> None:
         type_ = OperatorConditionType.RIGHTS_GRANTED
         if self._asked_at is None:
             return

@@ -3,15 +3,15 @@
 import time
 
 from sluice.api.operator_status import OperatorConditionType
-from sluice.controller.process.operator_conditions import Conditions
+from sluice.controller.process.operator_conditions import OperatorConditions
 from sluice.leases.endpoint import Endpoint
 
 COUNTS = 15.0
 """Seconds for which a refusal counts: whoever waits asks again before that, and nobody else would find that there is room again."""
 
 
-class Room:
-    def __init__(self, redis: Endpoint, conditions: Conditions) -> None:
+class RedisCapacity:
+    def __init__(self, redis: Endpoint, conditions: OperatorConditions) -> None:
         self._redis = redis
         self._conditions = conditions
         self._why: str | None = None

@@ -14,17 +14,17 @@ from sluice.api.job_status import Phase
 from sluice.api.operator_status import OperatorConditionType
 from sluice.api.reasons import Reason
 from sluice.conflicts.places import EDITION
-from sluice.controller.applications.restored_applications import CameBack
-from sluice.controller.cache.cluster_cache import World
-from sluice.controller.cache.full_list import Relist
-from sluice.controller.leadership.election import Leadership, LostLeadershipError
+from sluice.controller.applications.restored_applications import RestoredApplications
+from sluice.controller.cache.cluster_cache import ClusterCache
+from sluice.controller.cache.full_list import FullList
+from sluice.controller.leadership.election import Election, LostLeadershipError
 from sluice.controller.leadership.epoch_policy import EpochPolicy, NotFencedError
-from sluice.controller.lease_table.redis_capacity import Room
-from sluice.controller.lease_table.unexplained_leases import Unexplained
-from sluice.controller.process.operator_conditions import Conditions
-from sluice.controller.process.retry_pauses import Pauses
-from sluice.controller.readers.name_bindings import NamesFromReports
-from sluice.controller.reporting.error_isolation import Guard
+from sluice.controller.lease_table.redis_capacity import RedisCapacity
+from sluice.controller.lease_table.unexplained_leases import UnexplainedLeaseKeeper
+from sluice.controller.process.operator_conditions import OperatorConditions
+from sluice.controller.process.retry_pauses import RetryPauses
+from sluice.controller.readers.name_bindings import NameBindings
+from sluice.controller.reporting.error_isolation import ErrorIsolation
 from sluice.controller.reporting.status_writer import StatusWriter
 from sluice.kube.client import ApiError, ConflictError
 from sluice.leases import (
@@ -42,7 +42,7 @@ from sluice.leases.changes import AT_ONCE
 from sluice.leases.endpoint import Endpoint
 from sluice.leases.fitness import UnfitError
 from sluice.leases.refusals import REFUSALS, cure_of, refused
-from sluice.leases.stored_state import Former
+from sluice.leases.stored_state import StoredState
 from sluice.lifecycle.attempt import lease_evidence
 from sluice.lifecycle.evidence.attempt_evidence import JobEvidence
 from sluice.lifecycle.job.status import StatusChange
@@ -79,15 +79,15 @@ class LeaseTable:
         self,
         store: LeaseStore,
         *,
-        world: World,
-        relist: Relist,
-        leadership: Leadership,
+        world: ClusterCache,
+        relist: FullList,
+        leadership: Election,
         statuses: StatusWriter,
-        unexplained: Unexplained,
-        came_back: CameBack,
-        names: NamesFromReports,
-        conditions: Conditions,
-        guard: Guard,
+        unexplained: UnexplainedLeaseKeeper,
+        came_back: RestoredApplications,
+        names: NameBindings,
+        conditions: OperatorConditions,
+        guard: ErrorIsolation,
         epochs: EpochPolicy,
         redis: Endpoint,
     ) -> None:
@@ -100,12 +100,14 @@ class LeaseTable:
         self._guard = guard
         self._epochs = epochs
         self._redis = redis
-        self._room = Room(redis, conditions)
+        self._room = RedisCapacity(redis, conditions)
         self.trouble: str | None = "it has not been asked yet"
         """Why nothing can be granted now."""
         self.unsettled: dict[str, Lease] = {}
         """Grants of which it isn't known whether their intent was written."""
-        self._settling: Pauses[str] = Pauses(time.monotonic, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
+        self._settling: RetryPauses[str] = RetryPauses(
+            time.monotonic, first=FIRST_PAUSE, longest=LONGEST_PAUSE
+        )
         self.unexplained = unexplained
         """Held since the API server went back, since the table was another installation's, or since their objects had to go."""
         self._came_back = came_back
@@ -113,7 +115,7 @@ class LeaseTable:
         self._noted_beat = 0
         self._remembered: dict[str, list[Lease]] = {}
         """What Redis held before the last rebuild, by uid: it may know what an object can no longer tell."""
-        self._trying: Pauses[str] = Pauses(time.monotonic, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
+        self._trying: RetryPauses[str] = RetryPauses(time.monotonic, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
         self._checked_at = 0.0
         self._begun = 0
         """An epoch that was begun, and in which nothing has been rebuilt: whatever kept it from that, none is spent on trying
@@ -432,7 +434,7 @@ class LeaseTable:
             logger.warning("%s, which no operator has reached: it is ignored", who)
         return epochs.highest
 
-    def _doubt(self, former: Former) -> str | None:
+    def _doubt(self, former: StoredState) -> str | None:
         """Why a lease may be held though no object shows it."""
         if former.adopted_from is not None:
             return f"the leases of installation {former.adopted_from} were taken over"
@@ -440,11 +442,11 @@ class LeaseTable:
             return "the API server went back to an earlier state"
         return None
 
-    def _has_gone_back(self, former: Former) -> bool:
+    def _has_gone_back(self, former: StoredState) -> bool:
         noticed = self._world.is_of_the_past or self._leadership.went_back
         return noticed or former.beat > self._leadership.beat
 
-    def _remembers_more(self, former: Former) -> bool:
+    def _remembers_more(self, former: StoredState) -> bool:
         """Whether the API server went back, and Redis knows what came after: it has forgotten nothing since it was last rebuilt, by
         this leader, or by one whose Lease object told later renewals than it does now."""
         if former.adopted_from is not None or not self._has_gone_back(former):

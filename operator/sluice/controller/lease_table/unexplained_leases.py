@@ -10,12 +10,12 @@ import logging
 from collections.abc import Callable, Iterable
 
 from sluice.api.operator_status import OperatorConditionType
-from sluice.controller.cache.cluster_cache import World
-from sluice.controller.cache.full_list import Relist
-from sluice.controller.process.operator_conditions import Conditions
+from sluice.controller.cache.cluster_cache import ClusterCache
+from sluice.controller.cache.full_list import FullList
+from sluice.controller.process.operator_conditions import OperatorConditions
 from sluice.installations.unexplained_leases import Record, UnexplainedLeases, in_words
 from sluice.leases import Grant, Lease
-from sluice.leases.stored_state import Former
+from sluice.leases.stored_state import StoredState
 from sluice.lifecycle.attempt import lease_evidence
 
 logger = logging.getLogger(__name__)
@@ -23,14 +23,14 @@ logger = logging.getLogger(__name__)
 _EXPLAINED = OperatorConditionType.LEASES_EXPLAINED
 
 
-class Unexplained:
+class UnexplainedLeaseKeeper:
     def __init__(
         self,
         records: UnexplainedLeases,
         *,
-        world: World,
-        relist: Relist,
-        conditions: Conditions,
+        world: ClusterCache,
+        relist: FullList,
+        conditions: OperatorConditions,
         revoke_command: Callable[[str], str],
     ) -> None:
         """`revoke_command`: what a person types to free the lease of a holder."""
@@ -56,7 +56,7 @@ class Unexplained:
         return self._revoke_command(lease.holder)
 
     async def find(
-        self, former: Former, shown: Iterable[Grant], *, doubt: str | None, epoch: int
+        self, former: StoredState, shown: Iterable[Grant], *, doubt: str | None, epoch: int
     ) -> list[Record]:
         """Finds those that no object explains, and writes them down before Redis forgets them. If the API server has told
         everything in order, the end of a lease is proved when nothing stands for it any more. One that went back does not know
@@ -143,7 +143,7 @@ class Unexplained:
         left = lease_evidence.unexplained(grants, evidence, tombstones=tombstones)
         return [records[grant.lease.holder] for grant in left]
 
-    def _out_of_sight(self, former: Former) -> dict[str, Grant]:
+    def _out_of_sight(self, former: StoredState) -> dict[str, Grant]:
         """The leases, by holder, of jobs in namespaces that were watched when they were granted, and are not now."""
         found = {}
         for holder, grant in former.readable.items():

@@ -10,15 +10,15 @@ from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.policy import DeltaTablePolicySpec, Enforcement
 from sluice.api.reasons import Reason
-from sluice.controller.cache.cluster_cache import World
-from sluice.controller.leadership.prerequisites import Obstacle
+from sluice.controller.cache.cluster_cache import ClusterCache
+from sluice.controller.leadership.prerequisites import MissingPrerequisite
 from sluice.controller.policy_work.policy_status import called
-from sluice.controller.policy_work.table_observations import LEAST_PAUSE, PolicyLooks
+from sluice.controller.policy_work.table_observations import LEAST_PAUSE, TableObservations
 from sluice.delta.version import Version
 from sluice.engines import RuntimeProfile
 from sluice.kube.mirror import uid_of
 from sluice.lifecycle.job.job_view import JobView
-from sluice.lifecycle.job.object_pruning import policy_of
+from sluice.lifecycle.job.pruned_objects import policy_of
 from sluice.policies.conditions import spec_of
 from sluice.policies.job_permission import DEFAULT_PROFILE
 from sluice.policies.remediation import KINDS, number_of, why_not_yet
@@ -30,14 +30,14 @@ back."""
 
 
 @dataclass(frozen=True)
-class Kept:
-    obstacle: Obstacle
+class HeldBackChange:
+    obstacle: MissingPrerequisite
     quiet_for: float
     """Seconds until it is to be told, and to be in nobody's way."""
 
 
-class OwnChanges:
-    def __init__(self, world: World, looks: PolicyLooks, *, quiet: float = QUIET) -> None:
+class ChangeGate:
+    def __init__(self, world: ClusterCache, looks: TableObservations, *, quiet: float = QUIET) -> None:
         self._world = world
         self._looks = looks
         self._quiet = quiet
@@ -45,7 +45,7 @@ class OwnChanges:
         """Since when jobs are kept, by uid."""
         looks.listen(self._wake)
 
-    def keeps(self, job: JobView) -> Kept | None:
+    def keeps(self, job: JobView) -> HeldBackChange | None:
         """What keeps the job from beginning now; None: nothing, as of all that are not a policy's changes of its table."""
         policy = self._policy_of(job)
         why = None if policy is None else self._why_not_yet(policy, job)
@@ -63,7 +63,7 @@ class OwnChanges:
             f"`kubectl describe dtp {name}` says what the policy knows of the table"
         )
         left = self._since[job.uid] + self._quiet - now
-        return Kept(Obstacle(Reason.AWAITS_LOOK, message), max(0.0, left))
+        return HeldBackChange(MissingPrerequisite(Reason.AWAITS_LOOK, message), max(0.0, left))
 
     def _policy_of(self, job: JobView) -> Json | None:
         """The policy that the job changes a table for. One that is gone says nothing any more: its jobs go with it."""
@@ -91,7 +91,7 @@ class OwnChanges:
                 self._world.mark(uid)
 
 
-def enforced_spec(world: World, policy: Json) -> DeltaTablePolicySpec | None:
+def enforced_spec(world: ClusterCache, policy: Json) -> DeltaTablePolicySpec | None:
     """What the policy says, as far as it counts: one that is left out has nothing changed. None: it is not understood."""
     spec = spec_of(policy)
     if spec is not None and world.leaves_alone(called(policy)):

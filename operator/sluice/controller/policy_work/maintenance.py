@@ -12,19 +12,19 @@ from sluice.api.base import Json
 from sluice.api.maintenance_status import MaintenanceState, MaintenanceStates
 from sluice.api.policy import DeltaTablePolicySpec
 from sluice.api.reasons import EventReason
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.controller.policy_work.maintenance_runs import Due, MaintenanceRuns
 from sluice.controller.policy_work.policy_jobs import PolicyJobs
 from sluice.controller.policy_work.policy_status import PolicyStatuses, called
-from sluice.controller.policy_work.table_observations import PolicyLooks
+from sluice.controller.policy_work.table_observations import TableObservations
 from sluice.controller.reporting.events import EventWriter
 from sluice.kube.mirror import uid_of
-from sluice.lifecycle.job.visible_blockers import Neighbours
+from sluice.lifecycle.job.visible_blockers import VisibleBlockers
 from sluice.policies.conditions import spec_of
 from sluice.policies.maintenance import planned
 from sluice.policies.maintenance_record import kept_in, known_of, patch_of_maintenance, state_after
-from sluice.policies.maintenance_spec import Upkeeps, upkeeps_of
-from sluice.policies.manual_maintenance import Asked, NotAsked, asked_for
+from sluice.policies.maintenance_spec import MaintenanceSpecs, upkeeps_of
+from sluice.policies.manual_maintenance import MaintenanceRequest, NotAsked, asked_for
 
 
 @dataclass(frozen=True)
@@ -32,19 +32,19 @@ class _Wanted:
     generation: int
     spec: DeltaTablePolicySpec | None
     """None: it is not understood, and does not count."""
-    upkeeps: Upkeeps
+    upkeeps: MaintenanceSpecs
 
 
-class MaintenanceOfPolicies:
+class PolicyMaintenance:
     def __init__(
         self,
         *,
-        world: World,
-        looks: PolicyLooks,
+        world: ClusterCache,
+        looks: TableObservations,
         jobs: PolicyJobs,
         statuses: PolicyStatuses,
         events: EventWriter,
-        neighbours: Neighbours,
+        neighbours: VisibleBlockers,
     ) -> None:
         self._world = world
         self._jobs = jobs
@@ -71,7 +71,7 @@ class MaintenanceOfPolicies:
         states: dict[str, MaintenanceState] = {}
         for kind, upkeep in wanted.upkeeps.by_kind.items():
             state = getattr(before, kind)
-            word = asked.word if isinstance(asked, Asked) and asked.kind is kind else None
+            word = asked.word if isinstance(asked, MaintenanceRequest) and asked.kind is kind else None
             known = known_of(body, kind, state, self._world.of_policies.of(body), word)
             plan = planned(upkeep, known, now)
             came = await self._runs.come(body, wanted.spec, Due(upkeep, plan, word), now)

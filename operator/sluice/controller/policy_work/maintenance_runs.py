@@ -10,22 +10,22 @@ from sluice.api.base import Json
 from sluice.api.durations import seconds
 from sluice.api.policy import DeltaTablePolicySpec
 from sluice.api.reasons import EventReason
-from sluice.controller.cache.cluster_cache import World
-from sluice.controller.policy_work.policy_jobs import Order, PolicyJobs, SquattedError
-from sluice.controller.policy_work.table_observations import PolicyLooks
+from sluice.controller.cache.cluster_cache import ClusterCache
+from sluice.controller.policy_work.policy_jobs import JobOrder, PolicyJobs, SquattedError
+from sluice.controller.policy_work.table_observations import TableObservations
 from sluice.controller.reporting.events import EventWriter
 from sluice.kube.client import ApiError, ConflictError, NotFoundError
 from sluice.kube.mirror import uid_of
 from sluice.lifecycle.evidence.table_writers import writers_of
-from sluice.lifecycle.job.visible_blockers import Neighbours
+from sluice.lifecycle.job.visible_blockers import VisibleBlockers
 from sluice.policies.job_permission import why_none
-from sluice.policies.maintenance import Kind, Plan, Run, Upkeep
-from sluice.policies.maintenance_decision import LeaveOut, Wait, errand_of
+from sluice.policies.maintenance import MaintenanceKind, MaintenanceRun, MaintenanceSpec, NextRun
+from sluice.policies.maintenance_decision import LeaveOut, WaitForNextRun, errand_of
 from sluice.policies.maintenance_record import Came
 from sluice.policies.maintenance_spec import yields_for
-from sluice.policies.retention import Writer
+from sluice.policies.retention import ActiveWriter
 from sluice.tables import unread
-from sluice.tables.table_observation import Look, TableState
+from sluice.tables.table_observation import TableObservation, TableState
 
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=15), timedelta(minutes=10)
 """Until a job is created again that the API server refused; each time twice as long."""
@@ -42,8 +42,8 @@ _LAST = -1000
 class Due:
     """What is planned for one kind of a policy's maintenance."""
 
-    upkeep: Upkeep
-    plan: Plan
+    upkeep: MaintenanceSpec
+    plan: NextRun
     asked: str | None
     """The word by which somebody asked for a run."""
 
@@ -66,14 +66,14 @@ class _Refused:
 
 @dataclass(kw_only=True)
 class MaintenanceRuns:
-    world: World
-    looks: PolicyLooks
+    world: ClusterCache
+    looks: TableObservations
     jobs: PolicyJobs
     events: EventWriter
-    neighbours: Neighbours
+    neighbours: VisibleBlockers
 
     def __post_init__(self) -> None:
-        self._noticed: dict[tuple[str, Kind], _Noticed] = {}
+        self._noticed: dict[tuple[str, MaintenanceKind], _Noticed] = {}
         """The run of each kind that was last seen to be due, by the policy's uid, and since when."""
         self._refused: dict[tuple[str, str], _Refused] = {}
 
@@ -90,7 +90,7 @@ class MaintenanceRuns:
         return Came(at=due.plan.decided.until, left_out=told)  # if anything is told, one is passed over
 
     async def _come(
-        self, policy: Json, spec: DeltaTablePolicySpec, due: Due, run: Run, now: datetime
+        self, policy: Json, spec: DeltaTablePolicySpec, due: Due, run: MaintenanceRun, now: datetime
     ) -> Came:
         why = self._why_no_job(policy, spec, due.upkeep.kind, run, now)
         if why is not None:
@@ -103,14 +103,19 @@ class MaintenanceRuns:
         errand = await asyncio.to_thread(errand_of, spec, due.upkeep, run, look, longest=longest, now=now)
         if isinstance(errand, LeaveOut):
             return Came(at=run.at, left_out=errand.why)
-        if isinstance(errand, Wait):
+        if isinstance(errand, WaitForNextRun):
             return Came(waits=errand.why, is_settled=False)
         more = f" ({'; '.join(due.plan.told)})" if due.plan.told else ""
         order = _order(errand.sql, due, run, now, spec.admission.default_timeout)
         return await self._make(policy, order, f"{errand.why}{more}", now)
 
     def _why_no_job(
-        self, policy: Json, spec: DeltaTablePolicySpec, kind: Kind, run: Run, now: datetime
+        self,
+        policy: Json,
+        spec: DeltaTablePolicySpec,
+        kind: MaintenanceKind,
+        run: MaintenanceRun,
+        now: datetime,
     ) -> str | None:
         """None: one can be made now."""
         none = why_none(spec, policy["metadata"]["namespace"], self.world.profiles)
@@ -121,7 +126,7 @@ class MaintenanceRuns:
             refused.why if refused is not None and refused.run == run.name and now < refused.until else None
         )
 
-    async def _make(self, policy: Json, order: Order, why: str, now: datetime) -> Came:
+    async def _make(self, policy: Json, order: JobOrder, why: str, now: datetime) -> Came:
         try:
             await self.jobs.make(policy, order)
         except SquattedError as error:
@@ -135,7 +140,7 @@ class MaintenanceRuns:
         await self.events.tell_of_policy(policy, EventReason.MAINTENANCE_CREATED, message)
         return Came(at=order.at, job=order.name)
 
-    async def _refuse(self, policy: Json, order: Order, error: ApiError, now: datetime) -> Came:
+    async def _refuse(self, policy: Json, order: JobOrder, error: ApiError, now: datetime) -> Came:
         """What is quoted may differ each time: it is told as it was said first."""
         before = self._refused.get((uid_of(policy), order.kind))
         if before is not None and before.run == order.name:
@@ -149,7 +154,9 @@ class MaintenanceRuns:
         self._refused[uid_of(policy), order.kind] = refused
         return Came(waits=refused.why, is_settled=False)
 
-    def _look(self, policy: Json, kind: Kind, run: Run, now: datetime) -> Look | None:
+    def _look(
+        self, policy: Json, kind: MaintenanceKind, run: MaintenanceRun, now: datetime
+    ) -> TableObservation | None:
         """None: there is none yet that tells enough."""
         uid = uid_of(policy)
         noticed = self._noticed.get((uid, kind))
@@ -160,24 +167,26 @@ class MaintenanceRuns:
             return look
         if now - noticed.since > WITHOUT_A_LOOK and not self.looks.is_to_come(uid):
             why = f"no look at it has ended within {WITHOUT_A_LOOK}"
-            return Look(now, TableState(unread=why), unread(why))
+            return TableObservation(now, TableState(unread=why), unread(why))
         self.looks.soon(uid)
         return None
 
-    def _longest(self, policy: Json, now: datetime) -> Writer | None:
+    def _longest(self, policy: Json, now: datetime) -> ActiveWriter | None:
         """The job that has written the policy's table for the longest time, or may write it."""
         key, namespace = self.looks.key_of(uid_of(policy)), policy["metadata"]["namespace"]
         writers = (
-            Writer(self.neighbours.called(f"the job {job.key}", namespace), now - job.open_attempt.granted_at)
+            ActiveWriter(
+                self.neighbours.called(f"the job {job.key}", namespace), now - job.open_attempt.granted_at
+            )
             for job in writers_of(key, self.world.jobs.values())
             if job.open_attempt is not None
         )
         return max(writers, key=lambda writer: writer.runs_for, default=None)
 
 
-def _order(sql: str, due: Due, run: Run, now: datetime, timeout: str | None) -> Order:
+def _order(sql: str, due: Due, run: MaintenanceRun, now: datetime, timeout: str | None) -> JobOrder:
     longest_wait = None if timeout is None else timedelta(seconds=seconds(timeout))
-    return Order(
+    return JobOrder(
         name=run.name,
         kind=due.upkeep.kind.value,
         sql=sql,
@@ -185,5 +194,5 @@ def _order(sql: str, due: Due, run: Run, now: datetime, timeout: str | None) -> 
         asked=(due.asked or "") if run.by_hand else "",
         priority=0 if run.by_hand else _LAST,
         yields_for=yields_for(due.upkeep, run, now, longest_wait),
-        spark_conf=_TOLD_IN_THE_LOG if due.upkeep.kind is Kind.VACUUM else {},
+        spark_conf=_TOLD_IN_THE_LOG if due.upkeep.kind is MaintenanceKind.VACUUM else {},
     )

@@ -8,12 +8,12 @@ from typing import Any
 
 from sluice.api import names
 from sluice.api.base import Json
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.controller.leadership.epoch_policy import EpochPolicy
 from sluice.kube.client import ApiError, ConflictError, Kube, NotFoundError
 from sluice.kube.mirror import uid_of
 from sluice.kube.resources import JOBS
-from sluice.lifecycle.job.object_pruning import policy_of
+from sluice.lifecycle.job.pruned_objects import policy_of
 from sluice.policies.changes import listed
 from sluice.policies.job_name import label_of
 
@@ -29,7 +29,7 @@ class SquattedError(Exception):
 
 
 @dataclass(frozen=True)
-class Order:
+class JobOrder:
     """A job that is to be made for a policy."""
 
     name: str
@@ -58,7 +58,7 @@ class PolicyJobs:
     def __init__(
         self,
         kube: Kube,
-        world: World,
+        world: ClusterCache,
         epochs: EpochPolicy,
         *,
         refused: Callable[[ApiError], None] = lambda _: None,
@@ -69,7 +69,7 @@ class PolicyJobs:
         self._epochs = epochs
         self._refused = refused
 
-    async def make(self, policy: Json, order: Order) -> Json:
+    async def make(self, policy: Json, order: JobOrder) -> Json:
         """Makes the job, and returns it; the one that is there already, if it is this policy's. Raises SquattedError where it is
         somebody else's."""
         namespace = policy["metadata"]["namespace"]
@@ -90,7 +90,7 @@ class PolicyJobs:
         self._world.job_seen(job)
         return job
 
-    async def _create(self, policy: Json, order: Order) -> Json:
+    async def _create(self, policy: Json, order: JobOrder) -> Json:
         """A rebuild does not wait for it: what is refused because this leader has begun another epoch meanwhile is sent again."""
         namespace, epoch = policy["metadata"]["namespace"], self._epochs.epoch
         try:
@@ -109,7 +109,7 @@ class PolicyJobs:
         except NotFoundError:
             self._world.job_gone(metadata["uid"])
 
-    def _body(self, policy: Json, order: Order) -> Json:
+    def _body(self, policy: Json, order: JobOrder) -> Json:
         metadata, spec = policy["metadata"], policy["spec"]
         annotations = {
             names.ANNOTATION_RUN_AT: order.at.isoformat(),

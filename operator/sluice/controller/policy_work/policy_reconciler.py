@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from sluice.api.base import Json
-from sluice.controller.cache.change_deduplication import News
-from sluice.controller.cache.cluster_cache import World
-from sluice.controller.leadership.election import Leadership
+from sluice.controller.cache.change_deduplication import ChangeDeduplication
+from sluice.controller.cache.cluster_cache import ClusterCache
+from sluice.controller.leadership.election import Election
 from sluice.controller.policy_work.policy_status import called
-from sluice.controller.policy_work.table_observations import PolicyLooks
+from sluice.controller.policy_work.table_observations import TableObservations
 from sluice.kube.client import ApiError, ConflictError, NotFoundError
 from sluice.kube.mirror import uid_of
 from sluice.policies.conditions import LeftOut
@@ -41,15 +41,15 @@ class _Seen:
     until: datetime
 
 
-class PolicyRounds:
+class PolicyReconciler:
     def __init__(
         self,
         visit: Visit,
         what: str,
         *,
-        world: World,
-        looks: PolicyLooks,
-        leadership: Leadership,
+        world: ClusterCache,
+        looks: TableObservations,
+        leadership: Election,
         has_listed: Callable[[], bool],
     ) -> None:
         """`what`: is done, for people. `has_listed`: whether it is known which jobs there are."""
@@ -60,7 +60,7 @@ class PolicyRounds:
         self._leadership = leadership
         self._has_listed = has_listed
         self._seen: dict[str, _Seen] = {}
-        self._failing = News()
+        self._failing = ChangeDeduplication()
 
     async def run(self) -> None:
         while True:

@@ -12,17 +12,17 @@ from datetime import UTC, datetime
 from functools import partial
 
 from sluice.api.base import Json
-from sluice.controller.cache.change_deduplication import News
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.change_deduplication import ChangeDeduplication
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.controller.cache.run_reports import Reported
-from sluice.controller.leadership.election import Leadership
-from sluice.controller.policy_work.table_observations import PolicyLooks
+from sluice.controller.leadership.election import Election
+from sluice.controller.policy_work.table_observations import TableObservations
 from sluice.delta.version import Version
 from sluice.kube.client import ApiError, ConflictError, Kube, NotFoundError
 from sluice.kube.mirror import uid_of
 from sluice.kube.resources import POLICIES
 from sluice.lifecycle.evidence.table_writers import writers_of
-from sluice.lifecycle.job.visible_blockers import Neighbours
+from sluice.lifecycle.job.visible_blockers import VisibleBlockers
 from sluice.policies.conditions import LeftOut, Seen, spec_of, state_of
 from sluice.policies.status import patch_of
 from sluice.tables import key_of_name, keys_of
@@ -42,18 +42,18 @@ class PolicyStatuses:
     def __init__(
         self,
         kube: Kube,
-        world: World,
-        leadership: Leadership,
+        world: ClusterCache,
+        leadership: Election,
         *,
-        looks: PolicyLooks,
-        neighbours: Neighbours,
+        looks: TableObservations,
+        neighbours: VisibleBlockers,
     ) -> None:
         self._kube = kube
         self._world = world
         self._leadership = leadership
         self.looks = looks
         self._neighbours = neighbours
-        self._failing = News()
+        self._failing = ChangeDeduplication()
         self._marked: set[str] = set()
         """Uids of policies that are to be told anew."""
         looks.listen(self.mark)

@@ -17,7 +17,7 @@ from kopf._cogs.clients.errors import APIError  # kopf raises it, and exports it
 from kopf._cogs.structs.credentials import Vault  # kopf takes one, and exports it nowhere else
 
 from sluice.api import names
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.controller.process.shutdown import end, heed_signals
 from sluice.kube.client import PAGE, REQUEST_TIMEOUT, WATCH_GRACE, WATCH_SECONDS, ApiError, Kube
 from sluice.kube.connection import Connector
@@ -31,7 +31,7 @@ PAUSE = 5.0
 """Seconds until kopf is started anew, after the API server refused it something."""
 
 
-async def follow(world: World, kube: Kube, namespaces: tuple[str, ...], stop: asyncio.Event) -> None:
+async def follow(world: ClusterCache, kube: Kube, namespaces: tuple[str, ...], stop: asyncio.Event) -> None:
     """Follows policies in these namespaces, or in all."""
     refused, level = None, _kopf_log.level
     while not stop.is_set():
@@ -59,7 +59,7 @@ async def follow(world: World, kube: Kube, namespaces: tuple[str, ...], stop: as
             await connection.close()  # kopf does so as the last of its tasks, unless that is cancelled twice
 
 
-def _registry(world: World, namespaces: tuple[str, ...]) -> kopf.OperatorRegistry:
+def _registry(world: ClusterCache, namespaces: tuple[str, ...]) -> kopf.OperatorRegistry:
     registry = kopf.OperatorRegistry()
     logins: list[tuple[kopf.ConnectionInfo, kopf.AiohttpSession]] = []
 

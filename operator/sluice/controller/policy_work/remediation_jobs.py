@@ -10,18 +10,18 @@ from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.job_status import Phase
 from sluice.api.policy import DeltaTablePolicySpec
-from sluice.api.policy_enforced import Enforced, EnforcedReason
-from sluice.controller.cache.cluster_cache import World
+from sluice.api.policy_enforcement import Enforced, EnforcedReason
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.controller.policy_work.change_gate import enforced_spec, kind_of, version_of_jobs
-from sluice.controller.policy_work.policy_jobs import Order, PolicyJobs, SquattedError
+from sluice.controller.policy_work.policy_jobs import JobOrder, PolicyJobs, SquattedError
 from sluice.controller.policy_work.policy_status import PolicyStatuses
-from sluice.controller.policy_work.table_observations import PolicyLooks
+from sluice.controller.policy_work.table_observations import TableObservations
 from sluice.controller.reporting.events import EventWriter
 from sluice.engines import RuntimeProfile
 from sluice.kube.client import ApiError
 from sluice.kube.mirror import uid_of
-from sluice.lifecycle.attempt.job_events import Told
-from sluice.lifecycle.job.visible_blockers import Neighbours
+from sluice.lifecycle.attempt.job_events import JobEvent
+from sluice.lifecycle.job.visible_blockers import VisibleBlockers
 from sluice.policies.change_events import announced, begun
 from sluice.policies.changes import fields_in
 from sluice.policies.enforcement_record import enforced_in, patch_of_enforced
@@ -29,11 +29,11 @@ from sluice.policies.job_permission import why_none
 from sluice.policies.manual_maintenance import asked_to_go_on
 from sluice.policies.remediation import (
     KINDS,
-    Known,
     Make,
+    ObservedPolicy,
     OwnJob,
-    TakeBack,
-    Wait,
+    WaitForJob,
+    WithdrawJob,
     decide,
     number_of,
     too_many,
@@ -45,16 +45,16 @@ _TO_THE_SECOND = timedelta(seconds=1)
 """Times in statuses may be cut to seconds."""
 
 
-class Remedies:
+class RemediationJobs:
     def __init__(
         self,
         *,
-        world: World,
-        looks: PolicyLooks,
+        world: ClusterCache,
+        looks: TableObservations,
         jobs: PolicyJobs,
         statuses: PolicyStatuses,
         events: EventWriter,
-        neighbours: Neighbours,
+        neighbours: VisibleBlockers,
         profiles: Mapping[str, RuntimeProfile],
         began: datetime,
     ) -> None:
@@ -79,17 +79,17 @@ class Remedies:
         step = decision.step
         if isinstance(step, Make):
             await self._make(policy, step, decision.kept, now)
-        elif isinstance(step, TakeBack):
+        elif isinstance(step, WithdrawJob):
             logger.info("%s/%s: taken back: %s", policy["metadata"]["namespace"], step.job.name, step.why)
             await self._remove(step.job)
         for job in too_many(known.jobs, decision.kept):
             await self._remove(job)
-        if isinstance(step, Wait) and step.look:
+        if isinstance(step, WaitForJob) and step.look:
             self._looks.soon(known.uid)
-        return step.until if isinstance(step, Wait) else None
+        return step.until if isinstance(step, WaitForJob) else None
 
     async def _make(self, policy: Json, step: Make, kept: Enforced, now: datetime) -> None:
-        order = Order(step.name, step.kind, step.sql, now, changes=step.fields)
+        order = JobOrder(step.name, step.kind, step.sql, now, changes=step.fields)
         try:
             await self._jobs.make(policy, order)
         except SquattedError as error:
@@ -115,7 +115,7 @@ class Remedies:
         for told in announced(enforced_in(policy), kept):
             await self._announce(policy, told)
 
-    async def _announce(self, policy: Json, told: Told) -> None:
+    async def _announce(self, policy: Json, told: JobEvent) -> None:
         await self._events.tell_of_policy(policy, told.reason, told.message, warning=told.is_warning)
 
     async def _remove(self, job: OwnJob) -> None:
@@ -123,12 +123,12 @@ class Remedies:
         if known is not None:
             await self._jobs.remove(known.body)
 
-    def _known(self, policy: Json, spec: DeltaTablePolicySpec) -> Known:
+    def _known(self, policy: Json, spec: DeltaTablePolicySpec) -> ObservedPolicy:
         metadata, uid = policy["metadata"], uid_of(policy)
         jobs = tuple(self._own_jobs(policy))
         last = enforced_in(policy).job_uid
         is_left = last is not None and last not in self._world.jobs and self._world.is_there(last)
-        return Known(
+        return ObservedPolicy(
             name=metadata["name"],
             uid=uid,
             generation=metadata["generation"],

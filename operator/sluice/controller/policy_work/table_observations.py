@@ -16,10 +16,10 @@ from functools import partial
 
 from sluice.api.base import Json
 from sluice.api.reasons import PolicyReason
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.controller.readers.store_threads import StoreThreads, store_of
 from sluice.tables import TableKey, unread
-from sluice.tables.table_observation import Look, TableState
+from sluice.tables.table_observation import TableObservation, TableState
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ class _Watched:
     namespace: str
     generation: int
     due: float
-    look: Look | None = None
+    look: TableObservation | None = None
     ended: float = float("-inf")
     asked: float = float("-inf")
     """When another look was asked for."""
@@ -59,11 +59,11 @@ class _Watched:
     """Whether the last look could not read the table."""
 
 
-class PolicyLooks:
+class TableObservations:
     def __init__(
         self,
-        world: World,
-        look: Callable[[TableKey], Look],
+        world: ClusterCache,
+        look: Callable[[TableKey], TableObservation],
         *,
         every: float,
         patience: float = PATIENCE,
@@ -78,7 +78,7 @@ class PolicyLooks:
         self._again = again
         self._spread = spread
         self._look_at = look
-        self._threads = StoreThreads[Look](
+        self._threads = StoreThreads[TableObservation](
             per_store=PER_STORE,
             in_all=IN_ALL,
             most_stuck=MOST_STUCK,
@@ -103,7 +103,7 @@ class PolicyLooks:
         """Has it called with the policy's uid after each look, also one that found nothing new."""
         self._listeners.append(listener)
 
-    def of(self, uid: str) -> Look | None:
+    def of(self, uid: str) -> TableObservation | None:
         """What was last seen of the table of the policy with this uid. None: nothing yet, or the policy doesn't count."""
         watched = self._watched.get(uid)
         return watched.look if watched is not None else None
@@ -113,7 +113,7 @@ class PolicyLooks:
         watched = self._watched.get(uid)
         return watched.key if watched is not None else None
 
-    def after_all_runs(self, uid: str) -> Look | None:
+    def after_all_runs(self, uid: str) -> TableObservation | None:
         """What was last seen of the policy's table, if that look began after all runs had ended that may have changed the table.
         None: there is no such look yet that could read it, and the next one comes as soon as may be."""
         watched = self._watched.get(uid)
@@ -249,7 +249,9 @@ class PolicyLooks:
         if is_about_it and watched.asked >= begun:  # what was asked for may have come too late for this look
             self.soon(uid)
 
-    async def _ends_in_time(self, key: TableKey, reading: asyncio.Future[tuple[Look, float]]) -> bool:
+    async def _ends_in_time(
+        self, key: TableKey, reading: asyncio.Future[tuple[TableObservation, float]]
+    ) -> bool:
         """One whose turn has not come is not overdue as long as others of its store are seen: there may be thousands."""
         left = self._patience
         while not (await asyncio.wait({reading}, timeout=left))[0]:
@@ -259,7 +261,7 @@ class PolicyLooks:
                 return False
         return True
 
-    def _seen(self, uid: str, watched: _Watched, look: Look, begun: float) -> None:
+    def _seen(self, uid: str, watched: _Watched, look: TableObservation, begun: float) -> None:
         if self._watched.get(uid) is not watched:
             return  # it is gone, or is about another table now
         has_failed = look.state.unread is not None
@@ -285,5 +287,5 @@ def _was_compared(body: Json) -> bool:
     return status.get("reason") != PolicyReason.NOT_READ_YET.value
 
 
-def _unread(at: datetime, why: str) -> Look:
-    return Look(at, TableState(unread=why), unread(why))
+def _unread(at: datetime, why: str) -> TableObservation:
+    return TableObservation(at, TableState(unread=why), unread(why))

@@ -11,7 +11,7 @@ ENDS_WITHIN = 5.0
 """Seconds to wait for its end."""
 
 
-class BesideThread:
+class EventLoopThread:
     """A thread with a loop. What is shared with it must be consistent at every moment: between any two steps the other thread
     may have its turn."""
 

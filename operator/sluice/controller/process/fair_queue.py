@@ -3,7 +3,7 @@
 from collections import OrderedDict
 
 
-class Turns:
+class FairQueue:
     def __init__(self) -> None:
         self._waiting: dict[str, OrderedDict[str, None]] = {}
         """Uids by namespace, in the order of their turns."""

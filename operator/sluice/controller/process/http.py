@@ -9,7 +9,7 @@ from functools import partial
 from aiohttp import web
 
 from sluice.controller.process.configuration import HTTP_OFF, ConfigError
-from sluice.controller.process.event_loop_thread import BesideThread
+from sluice.controller.process.event_loop_thread import EventLoopThread
 from sluice.controller.process.health import Health
 from sluice.controller.process.metrics import CONTENT_TYPE, Metrics
 
@@ -25,7 +25,7 @@ async def served(address: str, health: Health, metrics: Metrics) -> AsyncIterato
     if address == HTTP_OFF:
         yield
         return
-    thread = BesideThread("http")
+    thread = EventLoopThread("http")
     try:
         runner = await thread.run(
             _start(address, health, partial(_text_of, metrics, asyncio.get_running_loop()))

@@ -22,8 +22,8 @@ from sluice.api.operator_status import OperatorCondition
 from sluice.conflicts import Level
 from sluice.conflicts.lost_commit_rule import EXCEPTIONS
 from sluice.conflicts.rule_ids import RULE_IDS
-from sluice.lifecycle.evidence.lease_states import State
-from sluice.lifecycle.spec.lease_kinds import Kind
+from sluice.lifecycle.evidence.lease_states import LeaseState
+from sluice.lifecycle.spec.lease_kinds import LeaseKind
 from sluice.processes.child import DeathCause
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -76,11 +76,11 @@ class Winner(StrEnum):
     UNKNOWN = "unknown"
 
 
-Leases = Mapping[tuple[Kind, State], int]
+Leases = Mapping[tuple[LeaseKind, LeaseState], int]
 
 
 @dataclass(frozen=True)
-class Standing:
+class GaugeValues:
     """How things are now."""
 
     leads: bool
@@ -301,7 +301,7 @@ class Metrics:
     def asked_redis(self, call: str, outcome: str) -> None:
         self._redis.labels(call, outcome).inc()
 
-    def tell_of(self, standing: Callable[[], Standing]) -> None:
+    def tell_of(self, standing: Callable[[], GaugeValues]) -> None:
         """Registers what is asked at each scrape."""
         self._registry.register(_Now(standing, self._leases_now))
 
@@ -354,7 +354,7 @@ class _Deaths(Collector):
 
 
 class _Now(Collector):
-    def __init__(self, standing: Callable[[], Standing], leases: Callable[[], Leases]) -> None:
+    def __init__(self, standing: Callable[[], GaugeValues], leases: Callable[[], Leases]) -> None:
         self._standing = standing
         self._leases = leases
 

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
-from sluice.controller.process.fair_queue import Turns
+from sluice.controller.process.fair_queue import FairQueue
 from sluice.controller.process.shutdown import end
 
 MOST = 64
@@ -18,14 +18,14 @@ MOST = 64
 Doing = Callable[[], Awaitable[None]]
 
 
-class Workers:
+class ObjectWorkers:
     def __init__(self, guard: Callable[[str, Awaitable[None]], Awaitable[None]], *, most: int = MOST) -> None:
         self._guard = guard
         self._most = most
         self._step: Callable[[str], Awaitable[None]] | None = None
         self._done: Callable[[str], None] = lambda _: None
         self._urgent: deque[str] = deque()
-        self._turns = Turns()
+        self._turns = FairQueue()
         """Turns of jobs that need a step."""
         self._decided: dict[str, deque[Doing]] = {}
         self._wanting: dict[str, str] = {}

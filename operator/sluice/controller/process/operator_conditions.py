@@ -60,7 +60,7 @@ def _utc_now() -> datetime:
     return datetime.now(UTC).replace(microsecond=0)
 
 
-class Conditions:
+class OperatorConditions:
     def __init__(self, now: Callable[[], datetime] = _utc_now) -> None:
         self._now = now
         self._changing = threading.Lock()

@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 Key = TypeVar("Key", bound=Hashable)
 
 
-class Pauses(Generic[Key]):
+class RetryPauses(Generic[Key]):
     """A pause doubles with each try until it is forgotten."""
 
     def __init__(self, clock: Callable[[], float], *, first: float, longest: float) -> None:

@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from sluice.controller.cache.change_deduplication import News
-from sluice.controller.cache.cluster_cache import World
-from sluice.installations.reported_names import NotOursError, ReportedNamesMap, Told
+from sluice.controller.cache.change_deduplication import ChangeDeduplication
+from sluice.controller.cache.cluster_cache import ClusterCache
+from sluice.installations.reported_names import ForeignConfigMapError, ReportedNamesMap, Told
 from sluice.kube.client import ApiError, ConflictError, NotFoundError
 from sluice.tables import TableKey
 from sluice.tables.owners import Owners
@@ -32,11 +32,11 @@ may not have come to that. Names of which only older runs tell were taken out by
 _ALL = "all"
 
 
-class NamesFromReports:
+class NameBindings:
     def __init__(
         self,
         written_down: ReportedNamesMap,
-        world: World,
+        world: ClusterCache,
         owners: Owners,
         *,
         pause: float = PAUSE,
@@ -64,7 +64,7 @@ class NamesFromReports:
         """By whom the names that count as several places were all found to be held."""
         self._writing: asyncio.Task[None] | None = None
         self._due = 0.0
-        self._failing = News()
+        self._failing = ChangeDeduplication()
 
     @property
     def seconds_left(self) -> float | None:
@@ -82,7 +82,7 @@ class NamesFromReports:
         self._forgotten_until = datetime.now(UTC) - self._heard_late
         try:
             await self._read()
-        except (ApiError, NotOursError) as error:
+        except (ApiError, ForeignConfigMapError) as error:
             self._fails(error)
             self._count(ReportedNames())
 
@@ -142,7 +142,7 @@ class NamesFromReports:
                 await self._write_heard(is_held() or _anything_is_held)
             else:
                 await self._read()
-        except NotOursError as error:
+        except ForeignConfigMapError as error:
             self._is_read = False
             self._fails(error)
             self._count(ReportedNames())

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from sluice.api import names
 from sluice.api.reasons import EventReason
-from sluice.controller.cache.cluster_cache import World
-from sluice.controller.leadership.election import Leadership, LostLeadershipError
+from sluice.controller.cache.cluster_cache import ClusterCache
+from sluice.controller.leadership.election import Election, LostLeadershipError
 from sluice.controller.readers.table_processes import READ_AGAIN_SECONDS, TableProcesses
 from sluice.controller.readers.table_reader import TableReader
 from sluice.controller.reporting.events import EventWriter
@@ -28,8 +28,8 @@ MOST_JOBS = 10
 @dataclass(kw_only=True)
 class Quarantine:
     processes: TableProcesses
-    leadership: Leadership
-    world: World
+    leadership: Election
+    world: ClusterCache
     tables: TableReader
     events: EventWriter
     _kept: dict[tuple[str, str], QuarantinedTable] | None = None

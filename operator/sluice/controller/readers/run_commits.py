@@ -14,7 +14,7 @@ from sluice.api.job_status import MAX_FOOTPRINTS, Attempt, Commit
 from sluice.controller.readers.store_threads import StoreThreads
 from sluice.footprint import NotUnderstoodError
 from sluice.lifecycle.evidence.footprint_compliance import LoggedCommit, kept
-from sluice.lifecycle.evidence.log_findings import LogsSay
+from sluice.lifecycle.evidence.log_findings import LogFindings
 from sluice.lifecycle.job.job_view import JobView
 from sluice.lifecycle.spec.footprint_violations import FootprintSaid
 from sluice.tables import TableKey
@@ -30,17 +30,17 @@ logger = logging.getLogger(__name__)
 Commits = Sequence[StampedCommit] | Sequence[FoundCommit]
 
 
-class RunLogs:
+class RunCommits:
     def __init__(self, read: Callable[[RunQuestion], Commits], answered: Callable[[str], None]) -> None:
         """`read`: called in threads, raises LogUnreadableError. `answered`: called with the uid of the job."""
         self._read = read
         self._answered = answered
-        self._asked: dict[tuple[str, int], asyncio.Task[LogsSay]] = {}
+        self._asked: dict[tuple[str, int], asyncio.Task[LogFindings]] = {}
         self._threads = StoreThreads[Commits](per_store=1, in_all=AT_ONCE, most_stuck=0)
 
     def ask(
         self, job: JobView, attempt: Attempt, looked_at: Collection[tuple[str, int]] = ()
-    ) -> LogsSay | None:
+    ) -> LogFindings | None:
         """Returns the answer, or None as long as there is none; the job is marked when it comes. `looked_at`: see `kept`."""
         key = job.uid, attempt.number
         if key not in self._asked:
@@ -61,7 +61,7 @@ class RunLogs:
 
     async def what_logs_say(
         self, job: JobView, attempt: Attempt, looked_at: Collection[tuple[str, int]]
-    ) -> LogsSay:
+    ) -> LogFindings:
         """Returns what the logs say. The attempt has ended: no log may keep it open, and its leases held."""
         job = job.apart()  # its spec may be long to read: a thread does that
         tables, unknown = await asyncio.to_thread(_tables, job, attempt)
@@ -82,11 +82,11 @@ class RunLogs:
             _told(table, one) for table, one in found if not isinstance(one, FoundCommit) or one.is_own
         )
         if not is_application:
-            return LogsSay(own, tuple(unread))
+            return LogFindings(own, tuple(unread))
         logged = [
             LoggedCommit(table=table, **asdict(one)) for table, one in found if isinstance(one, FoundCommit)
         ]
-        return LogsSay(
+        return LogFindings(
             own,
             tuple(unread),
             of_application=True,

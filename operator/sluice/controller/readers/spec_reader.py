@@ -7,8 +7,8 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from sluice.controller.cache.cluster_cache import World
-from sluice.controller.process.fair_queue import Turns
+from sluice.controller.cache.cluster_cache import ClusterCache
+from sluice.controller.process.fair_queue import FairQueue
 from sluice.controller.process.memory_shares import MemoryShares
 from sluice.footprint import NotUnderstoodError
 from sluice.lifecycle.job.job_view import JobView
@@ -45,11 +45,11 @@ class _Asked:
 
 
 class SpecReader:
-    def __init__(self, world: World, pool: Pool | None = None) -> None:
+    def __init__(self, world: ClusterCache, pool: Pool | None = None) -> None:
         self._world = world
         self._pool = pool or pool_in(memory_of_container())
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="specs")
-        self._turns = Turns()
+        self._turns = FairQueue()
         self._asked: dict[str, _Asked] = {}
         """By the job's uid."""
         self._reading: asyncio.Task[None] | None = None

@@ -29,7 +29,7 @@ from sluice.tables.table_answers import (
     TableQuestion,
     TableQuestionKind,
 )
-from sluice.tables.table_observation import Look, TableState
+from sluice.tables.table_observation import TableObservation, TableState
 
 PATIENCE_WITH_RUNS = 15.0
 """Seconds for a log to tell what a run has committed: the attempt has ended, and waits for that alone."""
@@ -74,7 +74,7 @@ class _Read(NamedTuple):
 @dataclass(frozen=True)
 class _Known:
     mark: str
-    found: TableFacts | Look
+    found: TableFacts | TableObservation
 
 
 class TableProcesses:
@@ -113,14 +113,14 @@ class TableProcesses:
         assert isinstance(found, TableFacts)  # noqa: S101 - the other end is ours
         return found
 
-    def look(self, key: TableKey) -> Look:
+    def look(self, key: TableKey) -> TableObservation:
         begun = datetime.now(UTC)
         try:
             found = self._read(TableQuestionKind.LOOK, key)
         except NoAnswerError as error:
             why = _why(key, error)
-            return Look(begun, TableState(unread=why), unread(why))
-        assert isinstance(found, Look)  # noqa: S101 - the other end is ours
+            return TableObservation(begun, TableState(unread=why), unread(why))
+        assert isinstance(found, TableObservation)  # noqa: S101 - the other end is ours
         return found
 
     def commits(self, question: RunQuestion) -> Sequence[StampedCommit] | Sequence[FoundCommit]:
@@ -162,7 +162,7 @@ class TableProcesses:
     def close(self) -> None:
         self._pool.close()
 
-    def _read(self, kind: TableQuestionKind, key: TableKey) -> TableFacts | Look:
+    def _read(self, kind: TableQuestionKind, key: TableKey) -> TableFacts | TableObservation:
         with self._lock:
             known = self._known[kind].get(key)
         question = TableQuestion(kind, key, None if known is None else known.mark)
@@ -174,7 +174,7 @@ class TableProcesses:
         return found
 
 
-def _found(answer: TableAnswer, known: _Known | None) -> TableFacts | Look:
+def _found(answer: TableAnswer, known: _Known | None) -> TableFacts | TableObservation:
     if answer.found is None:
         assert known is not None  # noqa: S101 - the other end has its mark
         return known.found if isinstance(known.found, TableFacts) else replace(known.found, at=answer.at)

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.controller.readers.store_threads import StoreThreads
 from sluice.lifecycle.evidence.finished_jobs import is_over
 from sluice.lifecycle.job.job_view import JobView
@@ -35,7 +35,7 @@ _TELLING = 120
 class TableReader:
     def __init__(
         self,
-        world: World,
+        world: ClusterCache,
         read: Callable[[TableKey], TableFacts],
         *,
         patience: float = PATIENCE,

@@ -3,14 +3,14 @@
 import asyncio
 
 from sluice.api.conditions import ConditionStatus
-from sluice.controller.leadership.election import Leadership
-from sluice.controller.process.operator_conditions import Conditions
+from sluice.controller.leadership.election import Election
+from sluice.controller.process.operator_conditions import OperatorConditions
 from sluice.controller.reporting.events import EventWriter
 
 PAUSE = 1.0
 
 
-async def tell_transitions(conditions: Conditions, leadership: Leadership, events: EventWriter) -> None:
+async def tell_transitions(conditions: OperatorConditions, leadership: Election, events: EventWriter) -> None:
     while True:
         condition = conditions.next_untold()
         if condition is None or not leadership.leads():

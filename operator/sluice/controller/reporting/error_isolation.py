@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from sluice.api.reasons import EventReason, Reason
-from sluice.controller.cache.change_deduplication import News
-from sluice.controller.cache.cluster_cache import World
-from sluice.controller.cache.full_list import Relist
-from sluice.controller.process.retry_pauses import Pauses
+from sluice.controller.cache.change_deduplication import ChangeDeduplication
+from sluice.controller.cache.cluster_cache import ClusterCache
+from sluice.controller.cache.full_list import FullList
+from sluice.controller.process.retry_pauses import RetryPauses
 from sluice.controller.process.timers import Timers
 from sluice.controller.reporting.events import EventWriter
 from sluice.controller.reporting.status_writer import StatusWriter
@@ -34,11 +34,11 @@ _FAILED = _Trouble(Reason.OPERATOR_FAILED, EventReason.OPERATOR_FAILED)
 _REFUSED = _Trouble(Reason.API_SERVER_REFUSES, EventReason.API_SERVER_REFUSES)
 
 
-class Guard:
+class ErrorIsolation:
     def __init__(
         self,
-        world: World,
-        relist: Relist,
+        world: ClusterCache,
+        relist: FullList,
         statuses: StatusWriter,
         events: EventWriter,
         timers: Timers | None = None,
@@ -53,9 +53,9 @@ class Guard:
         self._timers = timers
         """Pauses of the loop itself: what failed is tried again."""
         self.told = refused
-        self._pauses: Pauses[str] = Pauses(time.monotonic, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
-        self._failing = News()
-        self._wordless = News()
+        self._pauses: RetryPauses[str] = RetryPauses(time.monotonic, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
+        self._failing = ChangeDeduplication()
+        self._wordless = ChangeDeduplication()
         """News of those whose status has no place for words."""
 
     async def on(self, uid: str, doing: Awaitable[None]) -> None:

@@ -18,7 +18,7 @@ from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.reasons import EventReason
 from sluice.kube.client import ApiError, Kube
-from sluice.kube.rate_limit import Pace
+from sluice.kube.rate_limit import RateLimit
 from sluice.kube.resources import EVENTS
 from sluice.lifecycle.job.job_view import JobView
 
@@ -50,7 +50,7 @@ class EventWriter:
         self._kube = kube
         self._identity = identity
         self._waiting: asyncio.Queue[_Told] = asyncio.Queue(MOST_WAITING)
-        self._pace = Pace(A_SECOND, AT_ONCE)
+        self._pace = RateLimit(A_SECOND, AT_ONCE)
         self._count = dropped
         self._dropped = 0
         self._written = count(1)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable
 PER_SECOND = 10.0
 
 
-class Retelling:
+class StatusThrottle:
     def __init__(self, clock: Callable[[], float] = time.monotonic, per_second: float = PER_SECOND) -> None:
         self._clock = clock
         self._pause = 1 / per_second

@@ -7,10 +7,10 @@ from typing import Any
 from sluice.admission import Blocking
 from sluice.api.job_status import DeltaWriteJobStatus, Phase
 from sluice.api.reasons import Reason
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.controller.leadership.epoch_policy import EpochPolicy
 from sluice.controller.process import clock
-from sluice.controller.process.retry_pauses import Pauses
+from sluice.controller.process.retry_pauses import RetryPauses
 from sluice.controller.reporting.events import EventWriter
 from sluice.kube.client import Kube
 from sluice.kube.resources import JOBS
@@ -32,7 +32,7 @@ _EPOCH = "writerEpoch"
 
 
 class StatusWriter:
-    def __init__(self, kube: Kube, world: World, epochs: EpochPolicy, events: EventWriter) -> None:
+    def __init__(self, kube: Kube, world: ClusterCache, epochs: EpochPolicy, events: EventWriter) -> None:
         self._kube = kube
         self._events = events
         self._world = world
@@ -41,7 +41,7 @@ class StatusWriter:
         """What was last written, by uid, and the version of the job since."""
         self._cut: dict[str, tuple[Phase, Reason]] = {}
         """What was last written, by uid, where the API server has dropped some of it: its definition is of another version."""
-        self._pauses: Pauses[str] = Pauses(time.monotonic, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
+        self._pauses: RetryPauses[str] = RetryPauses(time.monotonic, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
         """Pauses of these: what was dropped would be worked out anew, and written, as soon as the answer is seen."""
 
     async def write(self, job: JobView, change: StatusChange) -> None:

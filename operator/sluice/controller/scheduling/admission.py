@@ -9,41 +9,41 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 
-from sluice.admission import Decision, Holder, Queue, Waiter
+from sluice.admission import AdmissionDecision, Holder, Queue, Waiter
 from sluice.api.job_status import Phase
 from sluice.api.reasons import Reason
 from sluice.controller.applications.applications import Applications
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.controller.execution.attempts import Attempts
-from sluice.controller.execution.job_figures import Figures
-from sluice.controller.leadership.election import Leadership
-from sluice.controller.leadership.prerequisites import Obstacle, Surroundings
+from sluice.controller.execution.job_figures import JobFigures
+from sluice.controller.leadership.election import Election
+from sluice.controller.leadership.prerequisites import MissingPrerequisite, Prerequisites
 from sluice.controller.lease_table.table import LeaseTable
-from sluice.controller.policy_work.change_gate import OwnChanges
+from sluice.controller.policy_work.change_gate import ChangeGate
 from sluice.controller.process import clock
-from sluice.controller.process.fair_queue import Turns
+from sluice.controller.process.fair_queue import FairQueue
 from sluice.controller.process.metrics import Metrics
-from sluice.controller.process.object_workers import Workers
-from sluice.controller.process.operator_conditions import Conditions
+from sluice.controller.process.object_workers import ObjectWorkers
+from sluice.controller.process.operator_conditions import OperatorConditions
 from sluice.controller.process.timers import Timers
 from sluice.controller.readers.spec_reader import SpecReader
 from sluice.controller.readers.table_reader import PATIENCE, TableReader
 from sluice.controller.reporting.events import EventWriter
-from sluice.controller.reporting.status_throttle import Retelling
+from sluice.controller.reporting.status_throttle import StatusThrottle
 from sluice.controller.reporting.status_writer import StatusWriter
-from sluice.controller.scheduling.grants import Admitted, Granting
-from sluice.controller.scheduling.holder_readiness import ASK_AGAIN, WhoHolds
+from sluice.controller.scheduling.grants import GrantedJob, Grants
+from sluice.controller.scheduling.holder_readiness import ASK_AGAIN, HolderReadiness
 from sluice.controller.scheduling.holders import Holders
-from sluice.controller.scheduling.rejection import Refusing, unfit
-from sluice.controller.scheduling.stream_pauses import Pausing
-from sluice.controller.scheduling.waiter_status import TellingWaiters, waits
+from sluice.controller.scheduling.rejection import Rejection, unfit
+from sluice.controller.scheduling.stream_pauses import StreamPauses
+from sluice.controller.scheduling.waiter_status import WaiterStatus, waits
 from sluice.footprint import NotUnderstoodError
 from sluice.leases.changes import AT_ONCE
 from sluice.lifecycle.attempt.withdrawal import back_off_left
 from sluice.lifecycle.job.job_view import JobView
 from sluice.lifecycle.job.status import StatusChange, UnderstoodFields
 from sluice.lifecycle.job.table_rules import accepted, ages_after, writers_at_a_time
-from sluice.lifecycle.job.visible_blockers import Neighbours
+from sluice.lifecycle.job.visible_blockers import VisibleBlockers
 from sluice.lifecycle.spec.yield_time import counts_from
 from sluice.lifecycle.streams.pauses import since_when
 from sluice.tables import Declarations
@@ -59,43 +59,43 @@ TURN_SECONDS = 0.1
 
 
 @dataclass(kw_only=True)
-class Admitting:
-    world: World
+class JobAdmission:
+    world: ClusterCache
     leases: LeaseTable
     holders: Holders
-    leadership: Leadership
+    leadership: Election
     attempts: Attempts
     applications: Applications
-    workers: Workers
+    workers: ObjectWorkers
     statuses: StatusWriter
     events: EventWriter
     specs: SpecReader
     tables: TableReader
-    conditions: Conditions
+    conditions: OperatorConditions
     metrics: Metrics
-    figures: Figures
+    figures: JobFigures
     timers: Timers
-    surroundings: Surroundings
-    own_changes: OwnChanges
+    surroundings: Prerequisites
+    own_changes: ChangeGate
     age_after: timedelta
     """How long jobs wait until they have aged, where no policy says so."""
-    neighbours: Neighbours = field(default_factory=Neighbours)
+    neighbours: VisibleBlockers = field(default_factory=VisibleBlockers)
     permissions: Permissions = NO_ENTRIES
     queue: Queue = field(default_factory=Queue)
-    retelling: Retelling = field(default_factory=Retelling)
-    unread: Turns = field(default_factory=Turns)
+    retelling: StatusThrottle = field(default_factory=StatusThrottle)
+    unread: FairQueue = field(default_factory=FairQueue)
     """Jobs whose specs have not been read yet; reading takes milliseconds each."""
     _limits_of: Declarations | None = None
     """The declarations whose limits the queue heeds."""
-    who_holds: WhoHolds = field(init=False)
-    refusing: Refusing = field(init=False)
-    pausing: Pausing = field(init=False)
-    granting: Granting = field(init=False)
-    telling: TellingWaiters = field(init=False)
+    who_holds: HolderReadiness = field(init=False)
+    refusing: Rejection = field(init=False)
+    pausing: StreamPauses = field(init=False)
+    granting: Grants = field(init=False)
+    telling: WaiterStatus = field(init=False)
 
     def __post_init__(self) -> None:
-        self.who_holds = WhoHolds(self.world, self.holders, self.conditions, self.unread)
-        self.pausing = Pausing(
+        self.who_holds = HolderReadiness(self.world, self.holders, self.conditions, self.unread)
+        self.pausing = StreamPauses(
             world=self.world,
             attempts=self.attempts,
             workers=self.workers,
@@ -104,7 +104,7 @@ class Admitting:
             retelling=self.retelling,
             neighbours=self.neighbours,
         )
-        self.granting = Granting(
+        self.granting = Grants(
             world=self.world,
             leases=self.leases,
             attempts=self.attempts,
@@ -116,7 +116,7 @@ class Admitting:
             figures=self.figures,
             neighbours=self.neighbours,
         )
-        self.refusing = Refusing(
+        self.refusing = Rejection(
             world=self.world,
             leases=self.leases,
             statuses=self.statuses,
@@ -125,7 +125,7 @@ class Admitting:
             neighbours=self.neighbours,
             permissions=self.permissions,
         )
-        self.telling = TellingWaiters(
+        self.telling = WaiterStatus(
             world=self.world,
             leases=self.leases,
             holders=self.holders,
@@ -351,13 +351,13 @@ class Admitting:
             self._limits_of = self.world.declarations
             self.queue.limit(writers_at_a_time(self._limits_of))
 
-    def _take(self, most: int) -> list[Admitted]:
+    def _take(self, most: int) -> list[GrantedJob]:
         """Takes jobs that may go, beside all that hold and beside one another."""
-        admitted: list[Admitted] = []
+        admitted: list[GrantedJob] = []
         while len(admitted) < most and (decision := self.queue.take()) is not None:
             job = self._admitted(decision)
             if job is not None:
-                admitted.append(Admitted(job, self.queue.risks(job.uid)))
+                admitted.append(GrantedJob(job, self.queue.risks(job.uid)))
                 accepts = decision.waiter.accepts
                 self.holders.is_led(job.uid, job.footprint)
                 self.queue.hold(
@@ -367,7 +367,7 @@ class Admitting:
                 self.retelling.gone(waits(job.uid))
         return admitted
 
-    def _admitted(self, decision: Decision) -> JobView | None:
+    def _admitted(self, decision: AdmissionDecision) -> JobView | None:
         """Returns the job if nothing else is in its way. Whatever it still waits for has it looked at again."""
         uid = decision.waiter.uid
         job = self.world.jobs.get(uid)
@@ -424,10 +424,10 @@ class Admitting:
             return  # who waits keeps who is in the way: an API server that starts serves nothing of ours for a moment
         await self.statuses.write(job, StatusChange(Phase.PENDING, obstacle.reason, obstacle.message))
 
-    def _obstacle_of_its_own(self, job: JobView) -> Obstacle | None:
+    def _obstacle_of_its_own(self, job: JobView) -> MissingPrerequisite | None:
         return self.surroundings.obstacle_of_its_own(job) or self.refusing.obstacle(job)
 
-    def _outdated(self, job: JobView) -> Obstacle | None:
+    def _outdated(self, job: JobView) -> MissingPrerequisite | None:
         """What it is to be told where it would change a table for a policy that has not looked at it for too long."""
         kept = self.own_changes.keeps(job)
         return None if kept is None or kept.quiet_for else kept.obstacle
@@ -459,7 +459,7 @@ async def failed(failure: Exception) -> None:
     raise failure
 
 
-def _says(job: JobView, obstacle: Obstacle) -> bool:
+def _says(job: JobView, obstacle: MissingPrerequisite) -> bool:
     return (job.phase, job.status.reason, job.status.message) == (
         Phase.PENDING,
         obstacle.reason,

@@ -12,14 +12,14 @@ from sluice.admission import Blocking, Holder
 from sluice.api.job_status import Attempt, Phase
 from sluice.api.reasons import EventReason, Reason
 from sluice.controller.applications.applications import Applications
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.controller.execution.attempts import Attempts
-from sluice.controller.execution.job_figures import Figures
+from sluice.controller.execution.job_figures import JobFigures
 from sluice.controller.lease_table.table import FIRST_PAUSE, LONGEST_PAUSE, LeaseTable
 from sluice.controller.process import clock
 from sluice.controller.process.metrics import DecisionOutcome, Metrics
-from sluice.controller.process.object_workers import Workers
-from sluice.controller.process.retry_pauses import Pauses
+from sluice.controller.process.object_workers import ObjectWorkers
+from sluice.controller.process.retry_pauses import RetryPauses
 from sluice.controller.reporting.events import EventWriter
 from sluice.controller.reporting.status_writer import StatusWriter
 from sluice.engines.attempt import application_name
@@ -28,7 +28,7 @@ from sluice.leases import Grant
 from sluice.lifecycle.attempt.lease_evidence import lease_for, reach_of
 from sluice.lifecycle.job.job_view import JobView
 from sluice.lifecycle.job.status import StatusChange, UnderstoodFields
-from sluice.lifecycle.job.visible_blockers import Neighbours
+from sluice.lifecycle.job.visible_blockers import VisibleBlockers
 from sluice.lifecycle.retries.retry_decision import is_to_have_a_slot
 from sluice.lifecycle.spec.commit_ids import kept_slot, shown_run, slot_named
 
@@ -39,7 +39,7 @@ SEEN_SOON = 1.0
 
 
 @dataclass(frozen=True)
-class Admitted:
+class GrantedJob:
     """A job that may go."""
 
     job: JobView
@@ -48,19 +48,19 @@ class Admitted:
 
 
 @dataclass(kw_only=True)
-class Granting:
-    world: World
+class Grants:
+    world: ClusterCache
     leases: LeaseTable
     attempts: Attempts
     applications: Applications
-    workers: Workers
+    workers: ObjectWorkers
     statuses: StatusWriter
     events: EventWriter
     metrics: Metrics
-    figures: Figures
-    neighbours: Neighbours
-    pauses: Pauses[str] = field(
-        default_factory=lambda: Pauses(time.monotonic, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
+    figures: JobFigures
+    neighbours: VisibleBlockers
+    pauses: RetryPauses[str] = field(
+        default_factory=lambda: RetryPauses(time.monotonic, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
     )
     """Pauses of jobs whose intents could not be written, or for whose leases Redis had no room."""
 
@@ -72,14 +72,14 @@ class Granting:
             return False
         return self.world.holds_nothing(job.uid) or not self.world.evidence(job.uid).holds_any
 
-    async def grant(self, admitted: Sequence[Admitted]) -> None:
+    async def grant(self, admitted: Sequence[GrantedJob]) -> None:
         """Has all of them granted at once."""
         outcomes = await asyncio.gather(*map(self._granted, admitted), return_exceptions=True)
         failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
         if failures:
             raise failures[0]
 
-    async def _granted(self, admitted: Admitted) -> None:
+    async def _granted(self, admitted: GrantedJob) -> None:
         job = admitted.job
         self.pauses.tries(job.uid)
         grant, slots = None, self.world.slots
@@ -126,7 +126,7 @@ class Granting:
             change = StatusChange(Phase.PENDING, Reason.LEASES_UNAVAILABLE, why, UnderstoodFields.of(job))
             await self.statuses.write(job, change)
 
-    async def _begin(self, admitted: Admitted, grant: Grant) -> None:
+    async def _begin(self, admitted: GrantedJob, grant: Grant) -> None:
         """Writes the intent, under the version of the job that was decided on; then starts what follows from it."""
         job, lease = admitted.job, grant.lease
         attempt = Attempt(
@@ -172,7 +172,7 @@ class Granting:
         if current is not None and current.open_attempt is not None:
             await self.attempts.drive(current, current.open_attempt)
 
-    def _tell_of_risks(self, admitted: Admitted) -> None:
+    def _tell_of_risks(self, admitted: GrantedJob) -> None:
         """Has those told whom it runs beside, too."""
         job = admitted.job
         newcomer = Holder(job.uid, job.key, job.footprint)

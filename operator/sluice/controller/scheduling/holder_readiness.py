@@ -5,9 +5,9 @@ import time
 from dataclasses import dataclass, field
 
 from sluice.api.operator_status import OperatorConditionType
-from sluice.controller.cache.cluster_cache import World
-from sluice.controller.process.fair_queue import Turns
-from sluice.controller.process.operator_conditions import Conditions
+from sluice.controller.cache.cluster_cache import ClusterCache
+from sluice.controller.process.fair_queue import FairQueue
+from sluice.controller.process.operator_conditions import OperatorConditions
 from sluice.controller.scheduling.holders import Holders
 from sluice.lifecycle.attempt.lease_evidence import Frozen
 
@@ -19,11 +19,11 @@ NOT_YET_ASKED = float("-inf")
 
 
 @dataclass
-class WhoHolds:
-    world: World
+class HolderReadiness:
+    world: ClusterCache
     holders: Holders
-    conditions: Conditions
-    unread: Turns
+    conditions: OperatorConditions
+    unread: FairQueue
     """Jobs whose specs have not been read yet."""
     nobody_knows: Frozen | None = None
     """Somebody who may write, and it is not known where: nothing is granted."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from sluice.admission import Holder
 from sluice.api.job import Yield
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.controller.lease_table.table import LeaseTable
 from sluice.footprint import JobFootprint, NotUnderstoodError
 from sluice.leases import Lease, Reach
@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 
 class Holders:
-    def __init__(self, world: World, leases: LeaseTable) -> None:
+    def __init__(self, world: ClusterCache, leases: LeaseTable) -> None:
         self._world = world
         self._leases = leases
         self._frozen: dict[str, list[Frozen]] = {}

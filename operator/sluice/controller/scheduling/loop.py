@@ -16,30 +16,30 @@ from operator import is_not
 
 from sluice.admission import Holder
 from sluice.api.operator_status import OperatorConditionType
-from sluice.controller.cache.cluster_cache import World
-from sluice.controller.cache.full_list import Relist
+from sluice.controller.cache.cluster_cache import ClusterCache
+from sluice.controller.cache.full_list import FullList
 from sluice.controller.execution.attempts import Attempts
-from sluice.controller.execution.cleanup import Leftovers
-from sluice.controller.execution.lease_revocation import Revoking
-from sluice.controller.execution.manual_retries import ByHand
-from sluice.controller.leadership.election import Leadership
+from sluice.controller.execution.cleanup import Cleanup
+from sluice.controller.execution.lease_revocation import LeaseRevocation
+from sluice.controller.execution.manual_retries import ManualRetries
+from sluice.controller.leadership.election import Election
 from sluice.controller.leadership.epoch_policy import EpochPolicy
-from sluice.controller.leadership.prerequisites import Surroundings
+from sluice.controller.leadership.prerequisites import Prerequisites
 from sluice.controller.lease_table.table import LeaseTable
 from sluice.controller.process.health import Pulse
 from sluice.controller.process.metrics import Metrics
-from sluice.controller.process.object_workers import Workers
-from sluice.controller.process.operator_conditions import Conditions
+from sluice.controller.process.object_workers import ObjectWorkers
+from sluice.controller.process.operator_conditions import OperatorConditions
 from sluice.controller.process.timers import Timers
-from sluice.controller.readers.name_bindings import NamesFromReports
+from sluice.controller.readers.name_bindings import NameBindings
 from sluice.controller.readers.table_reader import TableReader
-from sluice.controller.reporting.error_isolation import Guard
-from sluice.controller.scheduling.admission import Admitting, failed
+from sluice.controller.reporting.error_isolation import ErrorIsolation
+from sluice.controller.scheduling.admission import JobAdmission, failed
 from sluice.kube.client import ApiError
 from sluice.lifecycle.evidence.finished_jobs import retry_asked
 from sluice.lifecycle.job.job_view import JobView
 from sluice.tables.reported_names import Held
-from sluice.tables.table_holders import HeldTables
+from sluice.tables.table_holders import TableHolders
 
 logger = logging.getLogger(__name__)
 
@@ -62,24 +62,24 @@ _TABLE_IDS_UNIQUE = OperatorConditionType.TABLE_IDS_UNIQUE
 
 @dataclass(kw_only=True)
 class Loop:
-    world: World
-    relist: Relist
-    leadership: Leadership
+    world: ClusterCache
+    relist: FullList
+    leadership: Election
     leases: LeaseTable
-    leftovers: Leftovers
+    leftovers: Cleanup
     attempts: Attempts
-    admitting: Admitting
-    by_hand: ByHand
-    revoking: Revoking
-    names: NamesFromReports
-    guard: Guard
+    admitting: JobAdmission
+    by_hand: ManualRetries
+    revoking: LeaseRevocation
+    names: NameBindings
+    guard: ErrorIsolation
     tables: TableReader
-    conditions: Conditions
+    conditions: OperatorConditions
     metrics: Metrics
     pulse: Pulse
     timers: Timers
-    workers: Workers
-    surroundings: Surroundings
+    workers: ObjectWorkers
+    surroundings: Prerequisites
     epochs: EpochPolicy
     idle: dict[str, None] = field(default_factory=dict)
     """Jobs for which nothing is under way any more."""
@@ -88,7 +88,7 @@ class Loop:
     _list_failed_at: float = 0.0
     _list_failed_by: str = ""
     _holders: list[Holder] = field(default_factory=list)
-    _held: Held = field(default_factory=lambda: HeldTables(()))
+    _held: Held = field(default_factory=lambda: TableHolders(()))
     """Whether any of these holds what may be a table: the same one as long as they are the same."""
     looked_at: int = 0
     """Jobs that were looked at, since this process leads."""
@@ -183,7 +183,7 @@ class Loop:
         now = self.admitting.queue.holders
         if len(now) != len(self._holders) or any(map(is_not, now, self._holders)):
             self._holders = now
-            self._held = HeldTables(key for holder in now for key in holder.footprint.touched)
+            self._held = TableHolders(key for holder in now for key in holder.footprint.touched)
         return self._held
 
     async def _make_sure(self) -> None:

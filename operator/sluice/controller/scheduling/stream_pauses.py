@@ -12,17 +12,17 @@ from datetime import datetime
 from functools import partial
 from heapq import nsmallest
 
-from sluice.admission import Decision, Holder, Queue, Waiter
+from sluice.admission import AdmissionDecision, Holder, Queue, Waiter
 from sluice.api.job import Yield
 from sluice.api.job_status import MAX_BLOCKERS, Attempt, WaitsForPause
 from sluice.api.reasons import EventReason
-from sluice.controller.cache.change_deduplication import News
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.change_deduplication import ChangeDeduplication
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.controller.execution.attempts import Attempts
 from sluice.controller.process import clock
-from sluice.controller.process.object_workers import Workers
+from sluice.controller.process.object_workers import ObjectWorkers
 from sluice.controller.reporting.events import EventWriter
-from sluice.controller.reporting.status_throttle import Retelling
+from sluice.controller.reporting.status_throttle import StatusThrottle
 from sluice.controller.reporting.status_writer import StatusWriter
 from sluice.engines import Stage
 from sluice.engines.progress import stream_of
@@ -30,7 +30,7 @@ from sluice.footprint import JobFootprint, NotUnderstoodError
 from sluice.lifecycle.attempt import job_events, withdrawal
 from sluice.lifecycle.attempt.running_status import running
 from sluice.lifecycle.job.job_view import JobView
-from sluice.lifecycle.job.visible_blockers import Neighbours
+from sluice.lifecycle.job.visible_blockers import VisibleBlockers
 from sluice.lifecycle.streams import pauses
 from sluice.lifecycle.streams.pauses import RunningStream
 
@@ -49,19 +49,19 @@ MOST_IN_THE_WAY = 256
 
 
 @dataclass(kw_only=True)
-class Pausing:
-    world: World
+class StreamPauses:
+    world: ClusterCache
     attempts: Attempts
-    workers: Workers
+    workers: ObjectWorkers
     statuses: StatusWriter
     events: EventWriter
-    retelling: Retelling
-    neighbours: Neighbours
+    retelling: StatusThrottle
+    neighbours: VisibleBlockers
     _yielding: dict[str, None] = field(default_factory=dict)
     """Streams that hold leases and pause for some of those that wait, by uid."""
     _explained: set[str] = field(default_factory=set)
     """Waiters that were looked at, so that others have their turn."""
-    _failing: News = field(default_factory=News)
+    _failing: ChangeDeduplication = field(default_factory=ChangeDeduplication)
     """Waiters of whom the operator fails to tell which streams may pause for them."""
     _next_at: float = 0.0
     _looks_again: bool = False
@@ -214,7 +214,7 @@ class Pausing:
             await self.events.tell(one, EventReason.PAUSE_ASKED, message)
         self.retelling.again(one.uid for one in asking)
 
-    def said_to(self, waiter: JobView, decision: Decision) -> str:
+    def said_to(self, waiter: JobView, decision: AdmissionDecision) -> str:
         """What a waiter's status says of the streams in its way: which pause for it, and which never will."""
         streams = self.world.pausing_for(waiter.uid)
         if streams:
@@ -230,7 +230,7 @@ class Pausing:
             return f"; streams are asked to pause only for a job that waits for at most {MOST_IN_THE_WAY} of them"
         return ""
 
-    def _are_streams(self, decision: Decision) -> bool:
+    def _are_streams(self, decision: AdmissionDecision) -> bool:
         """Whether all that are named in a waiter's way run for ever."""
         named = (self.world.jobs.get(one.by.uid) for one in decision.blocked_by)
         return all(job is not None and job.streams_for_ever for job in named)

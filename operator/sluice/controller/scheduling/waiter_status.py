@@ -5,54 +5,54 @@ import logging
 from dataclasses import dataclass, field
 from functools import partial
 
-from sluice.admission import Decision, Queue, Waiter
+from sluice.admission import AdmissionDecision, Queue, Waiter
 from sluice.api.job import WhenBlocked
 from sluice.api.job_status import Phase
 from sluice.api.reasons import EventReason, Reason
-from sluice.controller.cache.cluster_cache import World
-from sluice.controller.execution.job_figures import Figures
+from sluice.controller.cache.cluster_cache import ClusterCache
+from sluice.controller.execution.job_figures import JobFigures
 from sluice.controller.lease_table.table import LeaseTable
 from sluice.controller.process import clock
 from sluice.controller.process.metrics import DecisionOutcome, Metrics
-from sluice.controller.process.object_workers import Workers
+from sluice.controller.process.object_workers import ObjectWorkers
 from sluice.controller.process.timers import Timers
 from sluice.controller.readers.table_reader import TableReader
 from sluice.controller.reporting.events import EventWriter
-from sluice.controller.reporting.status_throttle import Retelling
+from sluice.controller.reporting.status_throttle import StatusThrottle
 from sluice.controller.reporting.status_writer import StatusWriter
-from sluice.controller.scheduling.grants import Granting
+from sluice.controller.scheduling.grants import Grants
 from sluice.controller.scheduling.holders import Holders
-from sluice.controller.scheduling.rejection import Refusing, unfit
-from sluice.controller.scheduling.stream_pauses import Pausing
+from sluice.controller.scheduling.rejection import Rejection, unfit
+from sluice.controller.scheduling.stream_pauses import StreamPauses
 from sluice.kube.client import ApiError
 from sluice.lifecycle.attempt import job_events
 from sluice.lifecycle.job.blocked_status import outcome_of_waiting
 from sluice.lifecycle.job.job_view import JobView
 from sluice.lifecycle.job.status import StatusChange, UnderstoodFields
 from sluice.lifecycle.job.table_rules import Patience, patience
-from sluice.lifecycle.job.visible_blockers import Neighbours
+from sluice.lifecycle.job.visible_blockers import VisibleBlockers
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(kw_only=True)
-class TellingWaiters:
-    world: World
+class WaiterStatus:
+    world: ClusterCache
     leases: LeaseTable
     holders: Holders
-    workers: Workers
+    workers: ObjectWorkers
     statuses: StatusWriter
     events: EventWriter
     tables: TableReader
     metrics: Metrics
-    figures: Figures
+    figures: JobFigures
     timers: Timers
-    neighbours: Neighbours
+    neighbours: VisibleBlockers
     queue: Queue
-    retelling: Retelling
-    refusing: Refusing
-    pausing: Pausing
-    granting: Granting
+    retelling: StatusThrottle
+    refusing: Rejection
+    pausing: StreamPauses
+    granting: Grants
     _untold: dict[str, str] = field(default_factory=dict)
     """Jobs that are told who is in their way once that one has been read, by its uid."""
     _edited: dict[str, int] = field(default_factory=dict)
@@ -185,7 +185,7 @@ class TellingWaiters:
             ended = job_events.ending(phase, reason, message)
             await self.events.tell(job, ended.reason, ended.message, warning=ended.is_warning)
 
-    def _as_told(self, decision: Decision) -> Decision:
+    def _as_told(self, decision: AdmissionDecision) -> AdmissionDecision:
         """A failure to advise must not keep a job from being told, or from ending once it has waited for as long as it may."""
         try:
             return self.neighbours.as_told(decision)
@@ -210,7 +210,7 @@ def _counted(phase: Phase, reason: Reason) -> DecisionOutcome:
     return DecisionOutcome.SKIPPED if phase is Phase.SKIPPED else DecisionOutcome.BLOCKED
 
 
-def _may_change_before(job: JobView, decision: Decision) -> bool:
+def _may_change_before(job: JobView, decision: AdmissionDecision) -> bool:
     """Whether a job ahead of it may change its tables, or more jobs are ahead than are named."""
     named = decision.blocked_by
     return decision.count > len(named) or any(one.by.footprint.may_change(job.tables) for one in named)

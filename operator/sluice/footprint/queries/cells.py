@@ -13,8 +13,8 @@ from sqlglot import exp
 
 from sluice.footprint.queries.calls import calls_in, cast_column, key_of, type_of
 from sluice.footprint.sql.nodes import SCALARS, has_only
-from sluice.footprint.sql.statement_context import Reading
-from sluice.footprint.sql.tree_summary import Survey
+from sluice.footprint.sql.statement_context import StatementContext
+from sluice.footprint.sql.tree_summary import TreeSummary
 from sluice.predicates import (
     ALWAYS,
     Anything,
@@ -98,7 +98,7 @@ _CELLS_OF_A_SURVEY = 5
 """Walking over a condition takes as long as following so many values."""
 
 
-def says(cell: Cell, column: Column, reading: Reading) -> Predicate:
+def says(cell: Cell, column: Column, reading: StatementContext) -> Predicate:
     """Returns what holds for the target's column if this value is stored in it."""
     if not reading.around.settings.stores_exactly:
         return Anything("spark.sql.storeAssignmentPolicy may store other values")
@@ -109,7 +109,7 @@ def says(cell: Cell, column: Column, reading: Reading) -> Predicate:
     return _unbounded(column)
 
 
-def side_by_side(columns: Sequence[Cell], reading: Reading) -> tuple[Cell, ...]:
+def side_by_side(columns: Sequence[Cell], reading: StatementContext) -> tuple[Cell, ...]:
     """Combines values of one column from several queries or rows: Spark converts them all to one type, in which
     `'01'` may be 1."""
     kinds = {_kind(cell, reading) for cell in columns} - {LiteralKind.NULL}
@@ -118,7 +118,7 @@ def side_by_side(columns: Sequence[Cell], reading: Reading) -> tuple[Cell, ...]:
     return tuple(replace(cell, converted=True) if isinstance(cell, Constant) else None for cell in columns)
 
 
-def _kind(cell: Cell, reading: Reading) -> LiteralKind | None:
+def _kind(cell: Cell, reading: StatementContext) -> LiteralKind | None:
     """Returns the cell's kind; None where values beside it may change it or be changed by it."""
     if isinstance(cell, Constant) and not cell.converted:
         node = cell.node.unnest()
@@ -132,7 +132,7 @@ def _kind(cell: Cell, reading: Reading) -> LiteralKind | None:
     return None
 
 
-def _equal(column: Column, cell: Constant, reading: Reading) -> Predicate:
+def _equal(column: Column, cell: Constant, reading: StatementContext) -> Predicate:
     node = cell.node.unnest()
     if reading.around.days and days.is_said_in(node):
         each = (replace(cell, node=days.on(day, node)) for day in reading.around.days)
@@ -204,7 +204,7 @@ def _unbounded(column: Column) -> Anything:
     return Anything(f"the statement does not bound where rows land by {column.name}")
 
 
-def _bounded(cell: FromTable, column: Column, reading: Reading) -> Predicate:
+def _bounded(cell: FromTable, column: Column, reading: StatementContext) -> Predicate:
     """Asks once for all rows that have the same conditions."""
     known = reading.bounds_known
     asked = id(cell.conditions), cell.type, column.name
@@ -215,7 +215,7 @@ def _bounded(cell: FromTable, column: Column, reading: Reading) -> Predicate:
     return known[asked][1]
 
 
-def _bound_by(cell: FromTable, column: Column, reading: Reading) -> Predicate:
+def _bound_by(cell: FromTable, column: Column, reading: StatementContext) -> Predicate:
     if cell.type is not None and _is_kept(cell.type, column.type):
         found = [reading.predicate(_about(condition, column)) for condition in cell.conditions]
     elif column.type.kind in _SAME_IN_ANY_TYPE:
@@ -242,7 +242,7 @@ def _is_kept(source: ColumnType, target: ColumnType) -> bool:
     )
 
 
-def _if_equal(condition: exp.Expr, column: Column, reading: Reading) -> Predicate | None:
+def _if_equal(condition: exp.Expr, column: Column, reading: StatementContext) -> Predicate | None:
     """Reads `c = literal` and `c IN (literals)` with literals of the column's own kind; None for anything else."""
     literals = [_literal(value, reading) for value in _compared(condition, column)]
     if not literals or any(
@@ -284,7 +284,7 @@ def _is_stored(node: exp.Expr, column: Column) -> bool:
     return is_date and cast_column(node) is not None
 
 
-def _rounded(number: int, reading: Reading, *, in_list: bool) -> Iterator[int]:
+def _rounded(number: int, reading: StatementContext, *, in_list: bool) -> Iterator[int]:
     """Yields the number and what is stored of a FLOAT that equals it, which is compared as a DOUBLE only with ANSI. A
     DECIMAL is rounded before it is looked up in a list, and cut off when it is stored as BIGINT."""
     yield number
@@ -294,7 +294,7 @@ def _rounded(number: int, reading: Reading, *, in_list: bool) -> Iterator[int]:
         yield int(struct.unpack("f", struct.pack("f", number))[0])
 
 
-def bounded(cell: Cell, conditions: tuple[exp.Expr, ...], reading: Reading) -> Cell:
+def bounded(cell: Cell, conditions: tuple[exp.Expr, ...], reading: StatementContext) -> Cell:
     """Returns the value with what more these conditions say about it."""
     if not conditions:
         return cell
@@ -306,7 +306,10 @@ def bounded(cell: Cell, conditions: tuple[exp.Expr, ...], reading: Reading) -> C
 
 
 def conditions_on(
-    reading: Reading, conditions: tuple[exp.Expr, ...], name: str, tables: frozenset[str] | None = None
+    reading: StatementContext,
+    conditions: tuple[exp.Expr, ...],
+    name: str,
+    tables: frozenset[str] | None = None,
 ) -> tuple[exp.Expr, ...]:
     """Returns the conditions on this column alone that hold no query. `tables` is as in `called`; None accepts every
     table. The same conditions are asked about each column of a list, so they are examined only once."""
@@ -321,7 +324,9 @@ def conditions_on(
     return known[key][1].get(name if exact else name.lower(), ())
 
 
-def _by_column(reading: Reading, conditions: Sequence[exp.Expr]) -> Mapping[str, tuple[exp.Expr, ...]]:
+def _by_column(
+    reading: StatementContext, conditions: Sequence[exp.Expr]
+) -> Mapping[str, tuple[exp.Expr, ...]]:
     exact = reading.around.settings.session.case_sensitive
     found: dict[str, list[exp.Expr]] = {}
     for condition in conditions:
@@ -332,7 +337,9 @@ def _by_column(reading: Reading, conditions: Sequence[exp.Expr]) -> Mapping[str,
     return {name: tuple(about) for name, about in found.items()}
 
 
-def called(conditions: Sequence[exp.Expr], tables: Collection[str], reading: Reading) -> tuple[exp.Expr, ...]:
+def called(
+    conditions: Sequence[exp.Expr], tables: Collection[str], reading: StatementContext
+) -> tuple[exp.Expr, ...]:
     """Returns the conditions that refer to their columns' table by one of these lower-cased names: `a.b` may be a
     field as well."""
     return tuple(
@@ -342,12 +349,12 @@ def called(conditions: Sequence[exp.Expr], tables: Collection[str], reading: Rea
     )
 
 
-def names_in(condition: exp.Expr, reading: Reading) -> set[str]:
+def names_in(condition: exp.Expr, reading: StatementContext) -> set[str]:
     return {name.lower() for name in _subject(condition, reading).names}
 
 
 def conditions_on_call(
-    reading: Reading, conditions: tuple[exp.Expr, ...], call: exp.Expr, own: frozenset[str]
+    reading: StatementContext, conditions: tuple[exp.Expr, ...], call: exp.Expr, own: frozenset[str]
 ) -> tuple[exp.Expr, ...]:
     """Returns the conditions on the value of this call alone. `own` is as in `key_of`."""
     key = key_of(call, own) if conditions else None
@@ -375,10 +382,10 @@ class _Subject:
     """Whether it holds no query and is understood."""
 
 
-def _subject(condition: exp.Expr, reading: Reading) -> _Subject:
+def _subject(condition: exp.Expr, reading: StatementContext) -> _Subject:
     known = reading.subjects_known
     if id(condition) not in known:
-        survey = Survey(condition)
+        survey = TreeSummary(condition)
         columns = [node for node in survey.nodes if isinstance(node, exp.Column)]
         has_fields = any(column.args.get("db") for column in columns)
         known[id(condition)] = (
@@ -409,7 +416,7 @@ def _quoted(column: Column) -> exp.Column:
 # ------------------------------------------------------------------------------------------------ values that are written
 
 
-def _literal(node: exp.Expr, reading: Reading) -> Literal | None:
+def _literal(node: exp.Expr, reading: StatementContext) -> Literal | None:
     try:
         found = constant(node.unnest(), reading.around.settings.session.time_zone)
     except PredicateError as error:

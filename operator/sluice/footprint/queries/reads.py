@@ -19,7 +19,7 @@ from sluice.footprint.sql.selected_tables import (
     users_function,
     view_named,
 )
-from sluice.footprint.sql.statement_context import Reading
+from sluice.footprint.sql.statement_context import StatementContext
 from sluice.footprint.sql.table_names import key_of_parts
 from sluice.predicates import Region, conjunction, from_conjuncts
 from sluice.predicates.limits import MAX_VIEWS_SEEN
@@ -43,7 +43,11 @@ class Reads:
 
 
 def reads_of(
-    tree: exp.Expr, reading: Reading, *, written: exp.Expr | None = None, seen: dict[str, Reads] | None = None
+    tree: exp.Expr,
+    reading: StatementContext,
+    *,
+    written: exp.Expr | None = None,
+    seen: dict[str, Reads] | None = None,
 ) -> Reads:
     """Returns what the tree reads of the table. `written` is the node that names the table as a target, not as a
     source. `seen` holds views that were looked through already, so that views upon views cost no more than their
@@ -70,7 +74,7 @@ def reads_of(
 
 
 def _reads_any_table(
-    tree: exp.Expr, reading: Reading, written: exp.Expr | None
+    tree: exp.Expr, reading: StatementContext, written: exp.Expr | None
 ) -> tuple[exp.Expr | None, str | None]:
     """Finds a part that isn't understood, and a function that may be a user's."""
     spark = reading.around.settings.spark
@@ -83,7 +87,7 @@ def _reads_any_table(
     return reading.statement.once(("reads any table", id(tree), spark), look)
 
 
-def _scan(table: exp.Table, reading: Reading, seen: dict[str, Reads]) -> Reads | None:
+def _scan(table: exp.Table, reading: StatementContext, seen: dict[str, Reads]) -> Reads | None:
     exact = reading.around.settings.session.case_sensitive
     if (
         reading.common_table(table, case_sensitive=exact) is not None
@@ -105,7 +109,7 @@ def _scan(table: exp.Table, reading: Reading, seen: dict[str, Reads]) -> Reads |
     return Reads(pinned, known=pinned)
 
 
-def _through_view(name: str, reading: Reading, seen: dict[str, Reads]) -> Reads | None:
+def _through_view(name: str, reading: StatementContext, seen: dict[str, Reads]) -> Reads | None:
     query = reading.around.views[name]
     if query is None:
         return None
@@ -120,7 +124,7 @@ def _through_view(name: str, reading: Reading, seen: dict[str, Reads]) -> Reads 
     return seen[name]
 
 
-def _may_be(table: exp.Table, reading: Reading) -> Reads | None:
+def _may_be(table: exp.Table, reading: StatementContext) -> Reads | None:
     around = reading.around
     if not all(isinstance(part, exp.Identifier) for part in table.parts):
         return _everything(f"{table.sql('spark')} may read any table")
@@ -135,7 +139,7 @@ def _may_be(table: exp.Table, reading: Reading) -> Reads | None:
     return None
 
 
-def _pinned(table: exp.Table, reading: Reading) -> Region:
+def _pinned(table: exp.Table, reading: StatementContext) -> Region:
     """Returns the partitions that Delta records for a scan, by the WHERE directly around it."""
     query = _query_around(table)
     where = query.args.get("where") if query is not None else None

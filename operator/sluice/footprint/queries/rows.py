@@ -26,7 +26,7 @@ from sluice.footprint.queries.outputs import Expansion, Output, Unknown, is_one_
 from sluice.footprint.sql.known import Version
 from sluice.footprint.sql.nodes import RELATIONS, SCALARS, has_only
 from sluice.footprint.sql.selected_tables import view_named
-from sluice.footprint.sql.statement_context import Reading
+from sluice.footprint.sql.statement_context import StatementContext
 from sluice.predicates import ColumnType, Kind
 from sluice.predicates.limits import MAX_LEVELS, MAX_ROWS
 from sluice.predicates.syntax import conjuncts
@@ -52,7 +52,7 @@ class Row:
         """How many columns and conditions it has."""
         return len(self.cells) + len(self.others or ())
 
-    def named(self, name: str, reading: Reading) -> Cell:
+    def named(self, name: str, reading: StatementContext) -> Cell:
         """Returns the column of this name; None for two of one name, which Spark can't tell apart either and refuses."""
         found = self._by_name.get(name.lower(), ())
         if not found and self.others is not None:
@@ -77,7 +77,7 @@ Rows = tuple[Row, ...] | None
 ANY_ROW = Row((), others=())
 
 
-def rows_of(query: exp.Expr, reading: Reading, depth: int = 0) -> Rows:
+def rows_of(query: exp.Expr, reading: StatementContext, depth: int = 0) -> Rows:
     """Returns the rows of a query, reading each query only once: views and common tables may be named many times."""
     if depth > MAX_LEVELS or reading.around.settings.session.case_sensitive:
         return None  # then names that differ in case are two columns
@@ -90,7 +90,7 @@ def rows_of(query: exp.Expr, reading: Reading, depth: int = 0) -> Rows:
     return rows
 
 
-def _rows_of(query: exp.Expr, reading: Reading, depth: int) -> Rows:
+def _rows_of(query: exp.Expr, reading: StatementContext, depth: int) -> Rows:
     if not has_only(query, RELATIONS) or not _plain_with(query):
         return None
     found: Rows = None
@@ -128,7 +128,7 @@ def _renamed(rows: Rows, relation: exp.Expr) -> Rows:
     return tuple(Row(tuple(zip(names, (cell for _, cell in row.cells), strict=True))) for row in rows)
 
 
-def _values(query: exp.Values, reading: Reading) -> Rows:
+def _values(query: exp.Values, reading: StatementContext) -> Rows:
     width = sum(max(1, len(element.expressions)) for element in query.expressions)
     if len(query.expressions) > MAX_ROWS or not reading.around.allowance.cells.take(width):
         return None
@@ -142,7 +142,7 @@ def _values(query: exp.Values, reading: Reading) -> Rows:
     return _side_by_side(rows, reading)
 
 
-def _combined(query: exp.SetOperation, reading: Reading, depth: int) -> Rows:
+def _combined(query: exp.SetOperation, reading: StatementContext, depth: int) -> Rows:
     """Combines the rows of UNION and its like under the left side's names. A long chain leans to the left, so it's
     walked instead of recursed into."""
     parts: list[exp.Expr] = []
@@ -166,7 +166,7 @@ def _combined(query: exp.SetOperation, reading: Reading, depth: int) -> Rows:
     return together[:kept]
 
 
-def _side_by_side(rows: list[Row], reading: Reading) -> Rows:
+def _side_by_side(rows: list[Row], reading: StatementContext) -> Rows:
     if not rows or any(row.others is not None or len(row.cells) != len(rows[0].cells) for row in rows):
         return None
     names = [name for name, _ in rows[0].cells]
@@ -183,7 +183,7 @@ def _side_by_side(rows: list[Row], reading: Reading) -> Rows:
 class _Scope:
     """Where the columns of a SELECT come from."""
 
-    reading: Reading
+    reading: StatementContext
     first: str = ""
     """The name of its first relation."""
     alone: bool = False
@@ -240,7 +240,7 @@ class _Scope:
         return conditions_on(self.reading, self.conditions, name, calls)
 
 
-def said_of(cell: Cell, conditions: tuple[exp.Expr, ...], reading: Reading) -> Cell:
+def said_of(cell: Cell, conditions: tuple[exp.Expr, ...], reading: StatementContext) -> Cell:
     """Returns the value with what conditions say about it, except for a user's function, which may return something
     else when called again."""
     if isinstance(cell, Constant) and not is_one_value(cell.node, reading.around.settings.spark):
@@ -248,7 +248,7 @@ def said_of(cell: Cell, conditions: tuple[exp.Expr, ...], reading: Reading) -> C
     return bounded(cell, conditions, reading)
 
 
-def _select(query: exp.Select, reading: Reading, depth: int) -> Rows:
+def _select(query: exp.Select, reading: StatementContext, depth: int) -> Rows:
     outputs = tuple(outputs_of(query, reading.around.settings.spark))
     source, where = query.args.get("from_"), query.args.get("where")
     joins, laterals = query.args.get("joins") or [], query.args.get("laterals") or []
@@ -390,7 +390,7 @@ def _without_value(output: Output | Expansion | Unknown) -> Output | Unknown:
     return Output(output.name, None) if isinstance(output, Output) else Unknown()
 
 
-def _groups_widely(query: exp.Select, reading: Reading) -> bool:
+def _groups_widely(query: exp.Select, reading: StatementContext) -> bool:
     """Whether the query groups by ROLLUP or its like, which put NULL in place of the value."""
     group = query.args.get("group")
     return group is not None and not (
@@ -399,7 +399,7 @@ def _groups_widely(query: exp.Select, reading: Reading) -> bool:
     )
 
 
-def _table(node: exp.Table, reading: Reading, depth: int) -> Rows:
+def _table(node: exp.Table, reading: StatementContext, depth: int) -> Rows:
     exact = reading.around.settings.session.case_sensitive
     common = reading.common_table(node, case_sensitive=exact)
     if common is not None:

@@ -10,7 +10,7 @@ from sqlglot.tokenizer_core import Token
 from sluice.footprint.sql.adjacent_words import astray
 from sluice.footprint.sql.keywords import outside_parentheses, words
 from sluice.footprint.sql.required_parts import CHECKED, missing_in
-from sluice.footprint.sql.tree_summary import Survey
+from sluice.footprint.sql.tree_summary import TreeSummary
 
 _CLAUSES: dict[type[exp.Expr], frozenset[str]] = {
     exp.Delete: frozenset({"with_", "this", "where"}),
@@ -43,7 +43,7 @@ _NONE_OF_SELECT = (
 )
 
 
-def foreign(tokens: Sequence[Token], survey: Survey) -> str | None:
+def foreign(tokens: Sequence[Token], survey: TreeSummary) -> str | None:
     """Why Spark refuses the statement that was parsed into this tree; None if nothing is known against it."""
     written = words(tokens)
     why = astray(tokens, written) or _of_other_dialects(survey)
@@ -58,7 +58,7 @@ def foreign(tokens: Sequence[Token], survey: Survey) -> str | None:
     return _foreign_clause(tokens, written) if isinstance(tree, exp.Merge) else None
 
 
-def _of_other_dialects(survey: Survey) -> str | None:
+def _of_other_dialects(survey: TreeSummary) -> str | None:
     for node in survey.nodes:
         kind = type(node)
         if kind not in _EXAMINED:
@@ -109,7 +109,7 @@ def _is_made_up(alias: exp.TableAlias) -> bool:
     return isinstance(name, exp.Identifier) and not name.quoted and name.name.upper() == "IDENTIFIER"
 
 
-def asks_other_tables(survey: Survey) -> bool:
+def asks_other_tables(survey: TreeSummary) -> bool:
     """Whether a condition by which a statement finds its rows holds a query: open-source Delta refuses every kind of
     query there. Values that are set may come from one."""
     conditions = [

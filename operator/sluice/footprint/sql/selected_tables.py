@@ -11,7 +11,7 @@ from sluice.footprint.sql.common_tables import CommonTables
 from sluice.footprint.sql.functions import a_users, makes_rows, name_of
 from sluice.footprint.sql.known import Version
 from sluice.footprint.sql.table_names import in_sparks_catalog, key_of_node
-from sluice.footprint.sql.tree_summary import Survey
+from sluice.footprint.sql.tree_summary import TreeSummary
 from sluice.predicates.limits import MAX_SOURCES
 from sluice.tables import TableKey
 
@@ -24,7 +24,7 @@ def sources_of(
     tree: exp.Expr,
     views: Views,
     spark: Version | None,
-    survey: Callable[[exp.Expr], Survey],
+    survey: Callable[[exp.Expr], TreeSummary],
     allowance: Allowance,
 ) -> Sources:
     """Returns what a statement or a query selects from, looking through each temporary view once. Where names that
@@ -62,7 +62,7 @@ def sources_of(
     return together([Sources(tuple(found), any_table)])
 
 
-def _calls_users(looked: Survey, spark: Version | None) -> bool:
+def _calls_users(looked: TreeSummary, spark: Version | None) -> bool:
     return any(
         users_function(node, spark) is not None for node in looked.calls if not isinstance(node, exp.Table)
     )
@@ -104,7 +104,7 @@ def view_named(table: exp.Table, views: Views) -> str | None:
     return name if len(table.parts) == 1 and name in views and not table.meta.get(_NO_VIEW) else None
 
 
-def keep_meanings(looked: Survey, views: Views) -> None:
+def keep_meanings(looked: TreeSummary, views: Views) -> None:
     """Fixes the meaning of names in a new view's query: a name that is no temporary view now stays none, whatever
     view is made later."""
     for table in looked.tables:

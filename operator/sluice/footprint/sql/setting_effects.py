@@ -9,7 +9,7 @@ from sluice.footprint.sql.harmless_settings import AS_EVERYBODY_SETS_THEM, HARML
 from sluice.footprint.sql.known import VERSIONS, Version, settings_of
 
 
-class Meaning(Enum):
+class SettingEffect(Enum):
     HARMLESS = "harmless"
     """It changes neither what a statement means nor what its commit records."""
     UNDERSTOOD = "understood"
@@ -55,9 +55,9 @@ _UNDERSTOOD = frozenset(
     }
 )
 
-_MAY_CHANGE: Mapping[Meaning, frozenset[str]] = {
-    Meaning.NEW_TABLES: frozenset({"spark.databricks.delta.properties.defaults."}),
-    Meaning.COMMITS: frozenset(
+_MAY_CHANGE: Mapping[SettingEffect, frozenset[str]] = {
+    SettingEffect.NEW_TABLES: frozenset({"spark.databricks.delta.properties.defaults."}),
+    SettingEffect.COMMITS: frozenset(
         {
             "spark.databricks.delta.conflictChecker.",
             "spark.databricks.delta.conflictDetection.",
@@ -66,7 +66,7 @@ _MAY_CHANGE: Mapping[Meaning, frozenset[str]] = {
             "spark.databricks.delta.replaceWhere.",
         }
     ),
-    Meaning.TOUCHES: frozenset(
+    SettingEffect.TOUCHES: frozenset(
         {
             "spark.databricks.delta.dynamicPartitionOverwrite.",
             "spark.databricks.delta.merge.optimizeInsertOnlyMerge.",
@@ -89,21 +89,21 @@ _UNLISTED = ("spark.hadoop.", "spark.hive.", "spark.io.delta.")
 
 
 @lru_cache(_REMEMBERED)
-def meaning_of(key: str, value: str, spark: Version | None) -> Meaning:
+def meaning_of(key: str, value: str, spark: Version | None) -> SettingEffect:
     """Returns what the setting may change. `spark` is the version of Spark; None if it isn't known."""
     if key in _JARS and _DELTA_ITSELF.search(value) is not None:
-        return Meaning.COMMITS
+        return SettingEffect.COMMITS
     if not key.lower().startswith(OF_SQL):
-        return Meaning.HARMLESS
+        return SettingEffect.HARMLESS
     if key in AS_EVERYBODY_SETS_THEM:
-        return Meaning.HARMLESS if value in AS_EVERYBODY_SETS_THEM[key] else Meaning.ANYTHING
+        return SettingEffect.HARMLESS if value in AS_EVERYBODY_SETS_THEM[key] else SettingEffect.ANYTHING
     if _is_among(key, _UNDERSTOOD):
-        return Meaning.UNDERSTOOD
+        return SettingEffect.UNDERSTOOD
     if _is_default(key, value, spark) or _is_harmless(key):
-        return Meaning.HARMLESS
+        return SettingEffect.HARMLESS
     found = (meaning for meaning, keys in _MAY_CHANGE.items() if _is_among(key, keys))
-    meaning = next(found, Meaning.ANYTHING)
-    return meaning if _is_listed(key) or meaning is Meaning.NEW_TABLES else Meaning.ANYTHING
+    meaning = next(found, SettingEffect.ANYTHING)
+    return meaning if _is_listed(key) or meaning is SettingEffect.NEW_TABLES else SettingEffect.ANYTHING
 
 
 def _is_harmless(key: str) -> bool:
@@ -155,7 +155,7 @@ def _spelled() -> Mapping[str, str]:
     listed = (key for version in VERSIONS for key in settings_of(version))
     named = (
         key
-        for key in (*_UNDERSTOOD, *_MAY_CHANGE[Meaning.COMMITS], *AS_EVERYBODY_SETS_THEM)
+        for key in (*_UNDERSTOOD, *_MAY_CHANGE[SettingEffect.COMMITS], *AS_EVERYBODY_SETS_THEM)
         if not key.endswith(".")
     )
     return {key.lower(): key for key in (*listed, *named)}

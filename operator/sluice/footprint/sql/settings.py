@@ -9,7 +9,7 @@ from functools import cached_property
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.sql.known import Version
 from sluice.footprint.sql.kubernetes_settings import why_not_on_kubernetes
-from sluice.footprint.sql.setting_effects import Meaning, is_static, meaning_of, right_spelling
+from sluice.footprint.sql.setting_effects import SettingEffect, is_static, meaning_of, right_spelling
 from sluice.predicates import Session
 from sluice.predicates.limits import MAX_SETTINGS
 
@@ -270,21 +270,23 @@ class Settings:
     @cached_property
     def changes_anything(self) -> str | None:
         """A setting that may change whatever a statement of the script does."""
-        return self._ever(lambda meaning: meaning is Meaning.ANYTHING)
+        return self._ever(lambda meaning: meaning is SettingEffect.ANYTHING)
 
     @cached_property
     def changes_what_is_touched(self) -> str | None:
-        return self._ever(lambda meaning: meaning is Meaning.TOUCHES)
+        return self._ever(lambda meaning: meaning is SettingEffect.TOUCHES)
 
     @cached_property
     def changes_commit_rules(self) -> str | None:
-        return self._ever(lambda meaning: meaning in (Meaning.COMMITS, Meaning.TOUCHES, Meaning.ANYTHING))
+        return self._ever(
+            lambda meaning: meaning in (SettingEffect.COMMITS, SettingEffect.TOUCHES, SettingEffect.ANYTHING)
+        )
 
     @cached_property
     def changes_new_tables(self) -> str | None:
-        return self._ever(lambda meaning: meaning is Meaning.NEW_TABLES)
+        return self._ever(lambda meaning: meaning is SettingEffect.NEW_TABLES)
 
-    def _ever(self, holds: Callable[[Meaning], bool]) -> str | None:
+    def _ever(self, holds: Callable[[SettingEffect], bool]) -> str | None:
         pairs = (*self.conf.items(), *sorted(self.past))
         return next((name for name, value in pairs if holds(meaning_of(name, value, self.spark))), None)
 

@@ -27,7 +27,7 @@ from sluice.footprint.sql.selected_tables import keep_meanings, sources_of
 from sluice.footprint.sql.settings import Settings
 from sluice.footprint.sql.statement_splitter import Statement
 from sluice.footprint.sql.table_names import is_of_a_version, key_of_node
-from sluice.footprint.sql.tree_summary import Survey
+from sluice.footprint.sql.tree_summary import TreeSummary
 from sluice.predicates import (
     Anything,
     ColumnType,
@@ -60,7 +60,7 @@ class Surroundings:
     """The settings under which each view was made, which Spark keeps using to read it."""
     views_over_others: frozenset[str] = frozenset()
     """Views that select from a view which was replaced since: they keep their columns in the old order."""
-    surveys: Mapping[int, Survey] = field(default_factory=dict)
+    surveys: Mapping[int, TreeSummary] = field(default_factory=dict)
     """What is known of the views' trees, by the identity of each."""
     changed: ChangedTables = field(default_factory=ChangedTables)
     """Tables whose metadata an earlier statement changed: what was known of them may be wrong now."""
@@ -77,7 +77,7 @@ class Surroundings:
     allowance: Allowance = field(default_factory=Allowance, compare=False, repr=False)
     """What reading the job may still cost; statements share it."""
 
-    def with_view(self, name: str, looked: Survey, upon: Collection[str] = ()) -> "Surroundings":
+    def with_view(self, name: str, looked: TreeSummary, upon: Collection[str] = ()) -> "Surroundings":
         """Returns the surroundings with a new view. `upon` are views that select from one of this name."""
         query = looked.nodes[0]
         keep_meanings(looked, self.views)
@@ -152,12 +152,14 @@ class Surroundings:
         facts = self._given(table)
         return f": {facts.unread}" if facts is not None and facts.unread is not None else ""
 
-    def selected_by(self, tree: exp.Expr | None, survey: Callable[[exp.Expr], Survey] = Survey) -> Sources:
+    def selected_by(
+        self, tree: exp.Expr | None, survey: Callable[[exp.Expr], TreeSummary] = TreeSummary
+    ) -> Sources:
         """What a statement or a query selects from; `tree` is None if it is too large to be read."""
         if tree is None:
             return ANY_SOURCES
 
-        def known(query: exp.Expr) -> Survey:
+        def known(query: exp.Expr) -> TreeSummary:
             return self.surveys.get(id(query)) or survey(query)
 
         found = sources_of(tree, self.views, self.settings.spark, known, self.allowance)
@@ -181,7 +183,7 @@ def place(statement: Statement) -> str:
 
 
 @dataclass(frozen=True)
-class Reading:
+class StatementContext:
     statement: Statement
     written: TableKey
     """The table as the statement names it."""
@@ -241,11 +243,11 @@ class Reading:
             raise self.refused(why)
         return tree
 
-    def survey(self, tree: exp.Expr) -> Survey:
+    def survey(self, tree: exp.Expr) -> TreeSummary:
         """What a walk over the tree finds; a view's tree belongs to another statement, and the survey keeps it, so that no
         other tree gets its identity."""
         known = self.around.surveys.get(id(tree))
-        return known or self.statement.once(("survey", id(tree)), lambda: Survey(tree))
+        return known or self.statement.once(("survey", id(tree)), lambda: TreeSummary(tree))
 
     def common_table(self, table: exp.Table, *, case_sensitive: bool = False) -> exp.CTE | None:
         """The common table that a name in the statement, or in a view, refers to."""
@@ -366,7 +368,7 @@ class Reading:
         )
 
     @property
-    def whenever_it_runs(self) -> "Reading":
+    def whenever_it_runs(self) -> "StatementContext":
         """The statement read for any day: by a condition that Delta works out at the statement's end, or whose exact rows count."""
         return replace(self, around=replace(self.around, days=()))
 

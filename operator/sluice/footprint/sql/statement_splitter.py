@@ -12,7 +12,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from sluice.footprint.errors import IF_SPARK_DOES, NotUnderstoodError, at
 from sluice.footprint.sql.grammar import foreign
 from sluice.footprint.sql.keywords import word, words
-from sluice.footprint.sql.tree_summary import Survey
+from sluice.footprint.sql.tree_summary import TreeSummary
 from sluice.predicates import PredicateError
 from sluice.predicates.limits import MAX_STATEMENTS, excess
 from sluice.predicates.literals import names_no_day
@@ -62,8 +62,8 @@ class Statement:
         self._read.clear()
         for one in read:
             if isinstance(one, exp.Expr):
-                _take_apart(Survey(one.root()))
-            elif isinstance(one, Survey):  # perhaps of a view's tree, which is nobody's else
+                _take_apart(TreeSummary(one.root()))
+            elif isinstance(one, TreeSummary):  # perhaps of a view's tree, which is nobody's else
                 _take_apart(one)
             elif isinstance(one, tuple):
                 for part in one:
@@ -71,7 +71,7 @@ class Statement:
                         part.forget()
 
 
-def _take_apart(tree: Survey) -> None:
+def _take_apart(tree: TreeSummary) -> None:
     for node in tree.nodes:
         node.parent = None
 
@@ -175,7 +175,7 @@ def query_in(tokens: Sequence[Token], text: str, place: str) -> exp.Expr | None:
         raise NotUnderstoodError(f"{at(place, error)}. {IF_SPARK_DOES}") from error
     if not isinstance(tree, exp.Query | exp.Table | exp.Values):
         raise NotUnderstoodError(f"{place} is not understood as a query")
-    why = foreign(tokens, Survey(tree))
+    why = foreign(tokens, TreeSummary(tree))
     if why is not None:
         raise NotUnderstoodError(f"{place}: {why}")
     return tree

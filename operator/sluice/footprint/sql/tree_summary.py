@@ -9,7 +9,7 @@ from sluice.footprint.sql.nodes import is_strange
 from sluice.predicates.syntax import CALLED_AMONG, WRITTEN
 
 
-class Survey:
+class TreeSummary:
     """A tree's nodes, the nearest to the root first. The tree must not be changed any more."""
 
     def __init__(self, tree: exp.Expr) -> None:

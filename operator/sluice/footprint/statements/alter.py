@@ -5,10 +5,10 @@ from dataclasses import replace
 from itertools import pairwise
 
 from sluice.api.job import Operation
-from sluice.footprint.model import EVERYTHING, NOTHING, Metadata, Protocol, TableFootprint
+from sluice.footprint.model import EVERYTHING, NOTHING, Metadata, ProtocolChange, TableFootprint
 from sluice.footprint.regions import because
 from sluice.footprint.sql.keywords import QUOTED, properties, words
-from sluice.footprint.sql.statement_context import Reading
+from sluice.footprint.sql.statement_context import StatementContext
 from sluice.footprint.sql.word_patterns import (
     DEFAULT,
     GROUP,
@@ -104,7 +104,7 @@ _MAY_CHANGE = (
 )
 
 
-def alter(reading: Reading) -> TableFootprint:  # noqa: PLR0911 - one kind a line
+def alter(reading: StatementContext) -> TableFootprint:  # noqa: PLR0911 - one kind a line
     rest = " ".join(words(reading.statement.tokens[reading.end :])).split()
     if rest[:2] == ["SET", "TBLPROPERTIES"]:
         return _set_properties(reading)
@@ -118,7 +118,7 @@ def alter(reading: Reading) -> TableFootprint:  # noqa: PLR0911 - one kind a lin
             adds=NOTHING,
             removes=NOTHING,
             metadata=Metadata.CHANGES,
-            protocol=Protocol.MAY_ADD,
+            protocol=ProtocolChange.MAY_ADD,
             keeps_partition_columns=True,
             reads=because(EVERYTHING, "a new constraint is checked against all rows"),
         )
@@ -126,7 +126,7 @@ def alter(reading: Reading) -> TableFootprint:  # noqa: PLR0911 - one kind a lin
         return reading.footprint(
             Operation.ALTER,
             metadata=Metadata.MAY_CHANGE,
-            protocol=Protocol.REMOVES,
+            protocol=ProtocolChange.REMOVES,
             single_attempt=False,
             ends_readers=rest[2:3] in _MAY_FORGET_COLUMNS,
         )
@@ -139,13 +139,13 @@ def alter(reading: Reading) -> TableFootprint:  # noqa: PLR0911 - one kind a lin
     for beginning in _CHANGES:
         if tuple(rest[: len(beginning)]) == beginning:
             needs_feature = rest[0] == "ADD" and _PLAIN_COLUMNS.fullmatch(" ".join(rest)) is None
-            protocol = Protocol.MAY_ADD if needs_feature else Protocol.NONE
+            protocol = ProtocolChange.MAY_ADD if needs_feature else ProtocolChange.NONE
             return _metadata_only(
                 reading, Metadata.CHANGES, protocol, ends_readers=names, keeps_partition_columns=keeps
             )
     for kind in _MAY_CHANGE:
         if tuple(rest[: len(kind)]) == kind:
-            protocol = Protocol.MAY_ADD if "TYPE" in rest or "DEFAULT" in rest else Protocol.NONE
+            protocol = ProtocolChange.MAY_ADD if "TYPE" in rest or "DEFAULT" in rest else ProtocolChange.NONE
             return _metadata_only(
                 reading,
                 Metadata.MAY_CHANGE,
@@ -159,11 +159,11 @@ def alter(reading: Reading) -> TableFootprint:  # noqa: PLR0911 - one kind a lin
     )
 
 
-def comment(reading: Reading) -> TableFootprint:
+def comment(reading: StatementContext) -> TableFootprint:
     return _metadata_only(reading, Metadata.MAY_CHANGE, keeps_partition_columns=True)
 
 
-def _names_no_partition_column(reading: Reading) -> bool:
+def _names_no_partition_column(reading: StatementContext) -> bool:
     facts = reading.facts
     if facts is None:
         return False
@@ -172,7 +172,10 @@ def _names_no_partition_column(reading: Reading) -> bool:
 
 
 def _metadata_only(
-    reading: Reading, metadata: Metadata, protocol: Protocol = Protocol.NONE, **more: object
+    reading: StatementContext,
+    metadata: Metadata,
+    protocol: ProtocolChange = ProtocolChange.NONE,
+    **more: object,
 ) -> TableFootprint:
     fields: dict[str, object] = {
         "reads": NOTHING,
@@ -185,7 +188,7 @@ def _metadata_only(
     return reading.footprint(Operation.ALTER, metadata=metadata, protocol=protocol, **fields)
 
 
-def _set_properties(reading: Reading) -> TableFootprint:
+def _set_properties(reading: StatementContext) -> TableFootprint:
     given = properties(reading.statement.tokens[reading.end + 2 :])
     if not given:
         raise reading.refused("SET TBLPROPERTIES needs ('key' = 'value', ...)")
@@ -201,26 +204,30 @@ def _set_properties(reading: Reading) -> TableFootprint:
     )
 
 
-def _with_properties(reading: Reading, wanted: dict[str, str]) -> TableFootprint:
+def _with_properties(reading: StatementContext, wanted: dict[str, str]) -> TableFootprint:
     known = _known(reading)
     if known is not None and all(known.get(key) == value for key, value in wanted.items()):
         return _metadata_only(reading, Metadata.SAME)
     if _rewrites_files(wanted, known):
         return reading.footprint(
-            Operation.ALTER, metadata=Metadata.MAY_CHANGE, protocol=Protocol.MAY_ADD, ends_readers=True
+            Operation.ALTER, metadata=Metadata.MAY_CHANGE, protocol=ProtocolChange.MAY_ADD, ends_readers=True
         )
     enabling = all(key in ENABLING and value.lower() == ENABLING[key][0] for key, value in wanted.items())
     again = _may_enable_timestamps_again(wanted, known)
     if known is not None and enabling and not again and not _maps_fields(wanted, known, reading):
         enables = frozenset(ENABLING[key][1] for key in wanted)
-        return _metadata_only(reading, Metadata.ENABLES, Protocol.MAY_ADD, enables=enables, certain=True)
-    protocol = Protocol.MAY_ADD if any(_may_add_a_feature(key) for key in wanted) else Protocol.NONE
+        return _metadata_only(
+            reading, Metadata.ENABLES, ProtocolChange.MAY_ADD, enables=enables, certain=True
+        )
+    protocol = (
+        ProtocolChange.MAY_ADD if any(_may_add_a_feature(key) for key in wanted) else ProtocolChange.NONE
+    )
     if known is None or again or any(key.startswith(_ONLY_WRITTEN) for key in wanted):
         return _metadata_only(reading, Metadata.MAY_CHANGE, protocol)
     return _metadata_only(reading, Metadata.CHANGES, protocol)
 
 
-def _unset_properties(reading: Reading) -> TableFootprint:
+def _unset_properties(reading: StatementContext) -> TableFootprint:
     tokens = reading.statement.tokens
     start = next((k for k in range(reading.end + 2, len(tokens)) if tokens[k].text == "("), len(tokens))
     given = [_as_delta_has(key) for key in properties(tokens[start:])]
@@ -236,12 +243,14 @@ def _unset_properties(reading: Reading) -> TableFootprint:
     )
 
 
-def _without_properties(reading: Reading, given: list[str]) -> TableFootprint:
+def _without_properties(reading: StatementContext, given: list[str]) -> TableFootprint:
     known = _known(reading)
-    protocol = Protocol.MAY_ADD if any(_may_add_a_feature(key) for key in given) else Protocol.NONE
+    protocol = (
+        ProtocolChange.MAY_ADD if any(_may_add_a_feature(key) for key in given) else ProtocolChange.NONE
+    )
     if _MAPPING in given:
         return reading.footprint(
-            Operation.ALTER, metadata=Metadata.MAY_CHANGE, protocol=Protocol.MAY_ADD, ends_readers=True
+            Operation.ALTER, metadata=Metadata.MAY_CHANGE, protocol=ProtocolChange.MAY_ADD, ends_readers=True
         )
     if known is None:
         return _metadata_only(reading, Metadata.MAY_CHANGE, protocol)
@@ -253,7 +262,7 @@ def _retention(given: dict[str, str | None]) -> float | None:
     return hours_set_by(given) if _RETENTION in map(_as_delta_has, given) else None
 
 
-def _known(reading: Reading) -> dict[str, str] | None:
+def _known(reading: StatementContext) -> dict[str, str] | None:
     facts = reading.facts
     return None if facts is None else {_as_delta_has(key): value for key, value in facts.properties.items()}
 
@@ -270,7 +279,7 @@ def _rewrites_files(wanted: dict[str, str], known: dict[str, str] | None) -> boo
     return known is None or known.get(_MAPPING, "none").lower() != "none"
 
 
-def _beside_identity(metadata: Metadata, reading: Reading) -> Metadata:
+def _beside_identity(metadata: Metadata, reading: StatementContext) -> Metadata:
     """Returns what the change is to writers that began before an identity column's mark rose. Delta lets that pass, but forgets
     it: then the next metadata differs from theirs by more than this change."""
     harmless = metadata in (Metadata.SAME, Metadata.ENABLES)
@@ -283,7 +292,7 @@ def _may_enable_timestamps_again(wanted: dict[str, str], known: dict[str, str] |
     return all(any(key.startswith(_OF_TIMESTAMPS) for key in keys) for keys in (wanted, known or {}))
 
 
-def _maps_fields(wanted: dict[str, str], known: dict[str, str], reading: Reading) -> bool:
+def _maps_fields(wanted: dict[str, str], known: dict[str, str], reading: StatementContext) -> bool:
     """Whether column mapping gives ids to fields of structs. Delta takes these for other types, and aborts other writers."""
     if wanted.get(_MAPPING) in (None, known.get(_MAPPING)) or reading.facts is None:
         return False
@@ -300,7 +309,7 @@ def _may_add_a_feature(key: str) -> bool:
     return key in ENABLING or key.startswith(beginnings)
 
 
-def _cluster_by(reading: Reading) -> TableFootprint:
+def _cluster_by(reading: StatementContext) -> TableFootprint:
     """CLUSTER BY: on a clustered table it writes only a domain; the first one also changes metadata and protocol."""
     facts = reading.facts
     tokens = reading.statement.tokens[reading.end :]
@@ -310,7 +319,7 @@ def _cluster_by(reading: Reading) -> TableFootprint:
     return _metadata_only(
         reading,
         Metadata.NONE if clustered else Metadata.MAY_CHANGE,
-        Protocol.NONE if clustered else Protocol.MAY_ADD,
+        ProtocolChange.NONE if clustered else ProtocolChange.MAY_ADD,
         domains=frozenset({CLUSTERING}),
         certain=clustered,
         keeps_partition_columns=True,  # only a table without any can be clustered

@@ -4,7 +4,7 @@ that name a column. For SQL's REPLACE WHERE that is the condition after Spark's 
 
 from sqlglot import exp
 
-from sluice.footprint.sql.statement_context import Reading, partitions
+from sluice.footprint.sql.statement_context import StatementContext, partitions
 from sluice.predicates import Kind, Predicate, Region, compiled, conjunction
 from sluice.predicates.syntax import condition_in, conjuncts
 
@@ -16,7 +16,7 @@ Sluice does not."""
 
 
 def where_rows_may_land(
-    reading: Reading, condition: str | exp.Expr, predicate: Predicate, lands: Region
+    reading: StatementContext, condition: str | exp.Expr, predicate: Predicate, lands: Region
 ) -> Region:
     """Returns where rows may land; `lands` is where the query's rows would land without the condition."""
     if isinstance(condition, str):
@@ -25,7 +25,7 @@ def where_rows_may_land(
     return partitions(predicate) if _is_never_folded_to_false(predicate) else lands
 
 
-def _held(reading: Reading, condition: str) -> Predicate | None:
+def _held(reading: StatementContext, condition: str) -> Predicate | None:
     """The parts of the option's condition that name a column, as they are written; None if there are none."""
     tree = condition_in(condition)
     if isinstance(tree, str):

@@ -8,11 +8,11 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from sluice.api.job import Operation
 from sluice.footprint.errors import NotUnderstoodError
-from sluice.footprint.model import EVERYTHING, NOTHING, Metadata, Protocol, TableFootprint
+from sluice.footprint.model import EVERYTHING, NOTHING, Metadata, ProtocolChange, TableFootprint
 from sluice.footprint.queries.rows import surely_some
 from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources
 from sluice.footprint.sql.keywords import QUOTED, closed, outside_parentheses, properties, words
-from sluice.footprint.sql.statement_context import Reading
+from sluice.footprint.sql.statement_context import StatementContext
 from sluice.footprint.sql.statement_splitter import query_of
 from sluice.footprint.sql.table_names import folder_at, in_sparks_catalog, key_of_parts, table_at
 from sluice.footprint.sql.word_patterns import (
@@ -63,7 +63,7 @@ _CLONED = (
 )
 
 
-def create(reading: Reading) -> TableFootprint:
+def create(reading: StatementContext) -> TableFootprint:
     """CREATE TABLE: an existing table stays as it is."""
     _refuse_unknown_clauses(reading)
     reading = _located(reading)
@@ -79,13 +79,13 @@ def create(reading: Reading) -> TableFootprint:
         reads=NOTHING,
         reads_files=NOTHING,
         metadata=Metadata.MAY_CHANGE,
-        protocol=Protocol.MAY_ADD,
+        protocol=ProtocolChange.MAY_ADD,
         creates=True,
         sources=_selected(reading),
     )
 
 
-def replace_table(reading: Reading) -> TableFootprint:
+def replace_table(reading: StatementContext) -> TableFootprint:
     """REPLACE TABLE: changes the protocol even of an existing table if the properties or the types of columns need a
     feature."""
     _refuse_unknown_clauses(reading)
@@ -97,7 +97,7 @@ def replace_table(reading: Reading) -> TableFootprint:
         Operation.REPLACE,
         deletes=EVERYTHING,
         metadata=Metadata.CHANGES,
-        protocol=Protocol.NONE if there and _needs_no_feature(reading) else Protocol.MAY_ADD,
+        protocol=ProtocolChange.NONE if there and _needs_no_feature(reading) else ProtocolChange.MAY_ADD,
         domains=frozenset({CLUSTERING}),
         replaces=True,
         leaves_retention_hours=_retention(reading),
@@ -106,12 +106,12 @@ def replace_table(reading: Reading) -> TableFootprint:
     )
 
 
-def clone(reading: Reading) -> TableFootprint:
+def clone(reading: StatementContext) -> TableFootprint:
     """CLONE: tries to commit only once."""
     return reading.footprint(
         Operation.CLONE,
         metadata=Metadata.MAY_CHANGE,
-        protocol=Protocol.MAY_ADD,
+        protocol=ProtocolChange.MAY_ADD,
         replaces=True,
         leaves_retention_hours=_retention(reading),
         creates=reading.statement.tokens[1].text.upper() == "TABLE",
@@ -120,38 +120,38 @@ def clone(reading: Reading) -> TableFootprint:
     )
 
 
-def convert(reading: Reading) -> TableFootprint:
+def convert(reading: StatementContext) -> TableFootprint:
     """CONVERT: writes the first commit over existing files."""
     reading = replace(reading, written=_converted(reading))
     return reading.footprint(
         Operation.CREATE,
         metadata=Metadata.MAY_CHANGE,
-        protocol=Protocol.MAY_ADD,
+        protocol=ProtocolChange.MAY_ADD,
         creates=True,
         single_attempt=True,
     )
 
 
-def _retention(reading: Reading) -> float:
+def _retention(reading: StatementContext) -> float:
     rest = reading.statement.tokens[reading.end :]
     clauses = rest[: len(rest) - len(_query_tokens(reading))]
     place = next((at for at, word in outside_parentheses(clauses) if word == "TBLPROPERTIES"), None)
     return hours_set_by({} if place is None else properties(clauses[place + 1 :]))
 
 
-def _is_there(reading: Reading) -> bool:
+def _is_there(reading: StatementContext) -> bool:
     """Whether IF NOT EXISTS finds the table. With LOCATION the name may be new even if the table there is not."""
     conditional = words(reading.statement.tokens[2:5]) == ["IF", "NOT", "EXISTS"]
     located = any(word == "LOCATION" for _, word in outside_parentheses(reading.statement.tokens))
     return conditional and not located and reading.facts is not None and reading.facts.exists
 
 
-def _clones(reading: Reading) -> bool:
+def _clones(reading: StatementContext) -> bool:
     found = [word for _, word in outside_parentheses(reading.statement.tokens[reading.end :])]
     return any(word in ("SHALLOW", "DEEP", "CLONE") for word in found[:3])
 
 
-def _refuse_unknown_clauses(reading: Reading) -> None:
+def _refuse_unknown_clauses(reading: StatementContext) -> None:
     rest = reading.statement.tokens[reading.end :]
     query = _query_tokens(reading)
     before = rest[: len(rest) - len(query)]
@@ -170,7 +170,7 @@ def _refuse_unknown_clauses(reading: Reading) -> None:
         )
 
 
-def _refuse_two_clauses(reading: Reading, found: list[str]) -> None:
+def _refuse_two_clauses(reading: StatementContext, found: list[str]) -> None:
     firsts = [text.split()[0] for text in found]
     names = [
         text
@@ -186,7 +186,7 @@ def _refuse_two_clauses(reading: Reading, found: list[str]) -> None:
         )
 
 
-def _query_tokens(reading: Reading) -> tuple[Token, ...]:
+def _query_tokens(reading: StatementContext) -> tuple[Token, ...]:
     rest = reading.statement.tokens[reading.end :]
     for position, word in outside_parentheses(rest):
         if word in _BEGINS_A_QUERY:
@@ -194,17 +194,17 @@ def _query_tokens(reading: Reading) -> tuple[Token, ...]:
     return ()
 
 
-def _query(reading: Reading) -> exp.Expr | None:
+def _query(reading: StatementContext) -> exp.Expr | None:
     return query_of(reading.statement, _query_tokens(reading), reading.place)
 
 
-def _selected(reading: Reading) -> Sources:
+def _selected(reading: StatementContext) -> Sources:
     if not _query_tokens(reading):
         return NO_SOURCES
     return reading.around.selected_by(_query(reading))
 
 
-def _cloned(reading: Reading) -> Sources:
+def _cloned(reading: StatementContext) -> Sources:
     tokens = reading.statement.tokens
     for position, word in outside_parentheses(tokens):
         if word == "CLONE" and position >= reading.end:
@@ -213,7 +213,7 @@ def _cloned(reading: Reading) -> Sources:
     return ANY_SOURCES
 
 
-def _certain(reading: Reading) -> bool:
+def _certain(reading: StatementContext) -> bool:
     """Whether it surely commits: without a query a table at a path stays as it is, and REPLACE TABLE without CREATE
     fails where there is none."""
     creates = reading.statement.tokens[0].text.upper() == "CREATE"
@@ -224,7 +224,7 @@ def _certain(reading: Reading) -> bool:
     )
 
 
-def _needs_no_feature(reading: Reading) -> bool:
+def _needs_no_feature(reading: StatementContext) -> bool:
     """Whether the query needs no feature: known only for plain literals, because other types are not known."""
     found = words(reading.statement.tokens[reading.end :])
     if found[:3] != ["USING", "DELTA", "AS"]:
@@ -234,11 +234,11 @@ def _needs_no_feature(reading: Reading) -> bool:
     )
 
 
-def _located(reading: Reading) -> Reading:
+def _located(reading: StatementContext) -> StatementContext:
     return replace(reading, written=_location(reading) or reading.written)
 
 
-def _location(reading: Reading) -> TableKey | None:
+def _location(reading: StatementContext) -> TableKey | None:
     """The location where the table is created, if the statement names it; the table's name will be bound to it."""
     depth = 0
     rest = reading.statement.tokens[reading.end :]
@@ -258,7 +258,7 @@ def _location(reading: Reading) -> TableKey | None:
     return None
 
 
-def _folder(reading: Reading, position: int) -> TableKey | None:
+def _folder(reading: StatementContext, position: int) -> TableKey | None:
     try:
         found = folder_at(reading.statement.tokens[reading.end :], position)
     except NotUnderstoodError as error:
@@ -266,7 +266,7 @@ def _folder(reading: Reading, position: int) -> TableKey | None:
     return found.key if found is not None else None
 
 
-def _converted(reading: Reading) -> TableKey:
+def _converted(reading: StatementContext) -> TableKey:
     """The key of the table that CONVERT TO DELTA parquet.`/folder` makes from the folder."""
     tokens = reading.statement.tokens[3 : reading.end]
     parts = in_sparks_catalog([token.text for token in tokens if token.token_type is not TokenType.DOT])

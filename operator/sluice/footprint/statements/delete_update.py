@@ -12,7 +12,7 @@ from sluice.footprint.queries.reads import reads_of
 from sluice.footprint.regions import united, without
 from sluice.footprint.sql.nodes import UNDERSTOOD, has_only, stranger
 from sluice.footprint.sql.selected_tables import users_function
-from sluice.footprint.sql.statement_context import Reading, partitions, there
+from sluice.footprint.sql.statement_context import StatementContext, partitions, there
 from sluice.footprint.statements.insert import (
     evolution,
     how_to_be_understood,
@@ -34,7 +34,7 @@ from sluice.predicates.syntax import condition_in
 from sluice.tables import TableFacts
 
 
-def delete(reading: Reading) -> TableFootprint:
+def delete(reading: StatementContext) -> TableFootprint:
     if reading.unread is not None:
         return reading.footprint(Operation.DELETE, not_understood=(reading.unread,))
     tree = reading.tree
@@ -63,12 +63,12 @@ def delete(reading: Reading) -> TableFootprint:
     )
 
 
-def emptied(reading: Reading) -> TableFootprint:
+def emptied(reading: StatementContext) -> TableFootprint:
     """DELETE without WHERE, and TRUNCATE."""
     return reading.footprint(Operation.DELETE, adds=NOTHING, deletes=EVERYTHING)
 
 
-def update(reading: Reading) -> TableFootprint:
+def update(reading: StatementContext) -> TableFootprint:
     if reading.unread is not None:
         return reading.footprint(Operation.UPDATE, not_understood=(reading.unread,))
     tree = reading.tree
@@ -104,7 +104,7 @@ def update(reading: Reading) -> TableFootprint:
 
 
 def assignments(
-    nodes: Iterable[exp.Expr], names: Collection[str], reading: Reading
+    nodes: Iterable[exp.Expr], names: Collection[str], reading: StatementContext
 ) -> Mapping[str, exp.Expr]:
     """Returns the lower-cased columns with their new values, or with a field's value if only a field is set. `names`
     are the table's names."""
@@ -119,7 +119,7 @@ def assignments(
     return found
 
 
-def columns_named(node: exp.Expr, names: Collection[str], reading: Reading) -> list[str]:
+def columns_named(node: exp.Expr, names: Collection[str], reading: StatementContext) -> list[str]:
     """Returns the lower-cased columns that the node may name: one; two if a struct of the table has the table's name;
     none if it's not a plain name."""
     columns = _columns_at(_path(node), names, reading)
@@ -127,7 +127,7 @@ def columns_named(node: exp.Expr, names: Collection[str], reading: Reading) -> l
     return [column.lower() for column in columns]
 
 
-def _columns_at(path: list[str] | None, names: Collection[str], reading: Reading) -> list[str]:
+def _columns_at(path: list[str] | None, names: Collection[str], reading: StatementContext) -> list[str]:
     if path is None:
         return []
     folded = [part.lower() for part in path]
@@ -151,7 +151,7 @@ def _path(node: exp.Expr) -> list[str] | None:
 
 
 def moved(
-    reading: Reading, matching: Region, names: Collection[str], rows: Iterable[Mapping[str, Cell]]
+    reading: StatementContext, matching: Region, names: Collection[str], rows: Iterable[Mapping[str, Cell]]
 ) -> Region:
     """Returns where rows go when their partition columns are set. `names` are the lower-cased names of all columns
     that are set, `rows` the alternatives for their values."""
@@ -196,12 +196,12 @@ def _columns_named(expression: str) -> frozenset[str] | None:
     return frozenset(part.name.lower() for column in tree.find_all(exp.Column) for part in column.parts)
 
 
-def recorded(reading: Reading, predicate: Predicate) -> Region:
+def recorded(reading: StatementContext, predicate: Predicate) -> Region:
     if reading.around.cautious:
         return reading.recorded(predicate)
     return reading.scanned(from_whole(predicate, simplified=True))
 
 
-def names_of(table: exp.Expr, reading: Reading) -> tuple[str, ...]:
+def names_of(table: exp.Expr, reading: StatementContext) -> tuple[str, ...]:
     alias = table.args.get("alias")
     return (alias.name,) if alias is not None and alias.name else reading.own_names

@@ -7,7 +7,7 @@ from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.model import Metadata, TableFootprint
 from sluice.footprint.sources import NO_SOURCES, Sources
 from sluice.footprint.sql.keywords import words
-from sluice.footprint.sql.statement_context import Reading, Surroundings, place
+from sluice.footprint.sql.statement_context import StatementContext, Surroundings, place
 from sluice.footprint.sql.statement_splitter import Statement
 from sluice.footprint.sql.table_names import Named, folder_at, table_at
 from sluice.footprint.sql.word_patterns import fits
@@ -27,14 +27,14 @@ Reader = Callable[[Statement, Surroundings, int], Effect]
 
 
 def on_table(
-    read: Callable[[Reading], TableFootprint], *, follows: str | None = None, folder: bool = False
+    read: Callable[[StatementContext], TableFootprint], *, follows: str | None = None, folder: bool = False
 ) -> Reader:
     """Makes a reader for statements about one table. `follows` is all that may come after the table, where the SQL
     parser does not read it. With `folder` the table may be named by its location as a string."""
 
     def reader(statement: Statement, around: Surroundings, beginning: int) -> Effect:
         target = _target(statement, beginning, folder=folder)
-        reading = Reading(statement, target.key, around, target.end)
+        reading = StatementContext(statement, target.key, around, target.end)
         if target.key.is_name and target.key.text in around.views:
             raise reading.refused(
                 f"{target.key} is a temporary view: name the table itself, so that conditions are about its columns"

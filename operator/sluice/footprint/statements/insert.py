@@ -14,7 +14,7 @@ from sluice.footprint.sources import ANY_SOURCES
 from sluice.footprint.sql.advice import how_to_promise
 from sluice.footprint.sql.keywords import outside_parentheses, words
 from sluice.footprint.sql.nodes import UNDERSTOOD, has_only
-from sluice.footprint.sql.statement_context import Reading, partitions, there
+from sluice.footprint.sql.statement_context import StatementContext, partitions, there
 from sluice.footprint.statements.constraint import where_rows_may_land
 from sluice.predicates import (
     Anything,
@@ -35,7 +35,7 @@ _AFTER_AN_INSERTS_TABLE = frozenset(
 )
 
 
-def insert(reading: Reading) -> TableFootprint:  # noqa: PLR0911 - one kind of INSERT per line
+def insert(reading: StatementContext) -> TableFootprint:  # noqa: PLR0911 - one kind of INSERT per line
     _refuse_what_follows(reading)
     if reading.unread is not None:
         source = Reads(EVERYTHING, (reading.unread,))
@@ -88,7 +88,13 @@ def _is_spark(tree: exp.Insert) -> bool:
 
 
 def append(
-    reading: Reading, lands: Region, source: Reads, *, certain: bool, identity: bool = False, **fields: object
+    reading: StatementContext,
+    lands: Region,
+    source: Reads,
+    *,
+    certain: bool,
+    identity: bool = False,
+    **fields: object,
 ) -> TableFootprint:
     parts = Parts(NOTHING, source.by_name, source.known, lands)
     fields = {"metadata": evolution(reading, identity=identity), "parts": parts, **fields}
@@ -110,7 +116,7 @@ def append(
 
 
 def overwrite(
-    reading: Reading, lands: Region, source: Reads, *, certain: bool, identity: bool = False
+    reading: StatementContext, lands: Region, source: Reads, *, certain: bool, identity: bool = False
 ) -> TableFootprint:
     """Replaces all rows: anything added or removed meanwhile is a conflict."""
     first_words = words(reading.statement.tokens[:5])
@@ -132,7 +138,7 @@ def overwrite(
 
 
 def overwrite_partitions(
-    reading: Reading, lands: Region, source: Reads, *, identity: bool = False
+    reading: StatementContext, lands: Region, source: Reads, *, identity: bool = False
 ) -> TableFootprint:
     """Replaces partitions: Delta records the partitions that it writes as read, but not their files."""
     if reading.facts is None:
@@ -160,7 +166,7 @@ def overwrite_partitions(
 
 
 def replace_where(
-    reading: Reading,
+    reading: StatementContext,
     condition: str | exp.Expr,
     lands: Region,
     source: Reads,
@@ -176,7 +182,7 @@ def replace_where(
 
 
 def _replaced(
-    reading: Reading,
+    reading: StatementContext,
     predicate: Predicate,
     adds: Region,
     lands: Region,
@@ -216,7 +222,7 @@ def speaks_of_partitions(predicate: Predicate) -> bool:
     )
 
 
-def _refuse_what_follows(reading: Reading) -> None:
+def _refuse_what_follows(reading: StatementContext) -> None:
     words = [word for _, word in outside_parentheses(reading.statement.tokens[reading.end :])]
     if not words or words[0] not in _AFTER_AN_INSERTS_TABLE:
         follows = repr(words[0]) if words else "nothing"
@@ -229,7 +235,7 @@ def _refuse_what_follows(reading: Reading) -> None:
 
 
 def landing(
-    reading: Reading,
+    reading: StatementContext,
     query: exp.Expr | None,
     columns: list[str] | None,
     static: Mapping[str, exp.Expr],
@@ -266,7 +272,11 @@ def _places(columns: list[str]) -> Mapping[str, int]:
 
 
 def _cell(
-    row: Row, name: str, places: Mapping[str, int] | None, fixed: Mapping[str, Cell], reading: Reading
+    row: Row,
+    name: str,
+    places: Mapping[str, int] | None,
+    fixed: Mapping[str, Cell],
+    reading: StatementContext,
 ) -> Cell:
     folded = name.lower()
     if folded in fixed:
@@ -277,7 +287,12 @@ def _cell(
 
 
 def _columns(
-    reading: Reading, names: list[str], static: Mapping[str, exp.Expr], *, by_name: bool, dynamic: bool
+    reading: StatementContext,
+    names: list[str],
+    static: Mapping[str, exp.Expr],
+    *,
+    by_name: bool,
+    dynamic: bool,
 ) -> list[str] | None:
     """Returns the columns that the query's output goes to, in order; None means by name. After PARTITION (column)
     they are known only if the partition columns are the table's last."""
@@ -304,7 +319,7 @@ def _partition_clause(table: exp.Expr | None) -> tuple[dict[str, exp.Expr], bool
     return static, dynamic
 
 
-def _fixed(reading: Reading, static: Mapping[str, exp.Expr]) -> Predicate:
+def _fixed(reading: StatementContext, static: Mapping[str, exp.Expr]) -> Predicate:
     facts = reading.facts
     if facts is None:
         return Anything(f"nothing is known of {reading.written}")
@@ -314,7 +329,7 @@ def _fixed(reading: Reading, static: Mapping[str, exp.Expr]) -> Predicate:
     )
 
 
-def _replaces_by_rows(reading: Reading) -> bool:
+def _replaces_by_rows(reading: StatementContext) -> bool:
     """Whether it is REPLACE USING or REPLACE ON, which compare with all rows."""
     words = [token.text.upper() for token in reading.statement.tokens[reading.end : reading.end + 40]]
     return any(words[at : at + 2] in (["REPLACE", "USING"], ["REPLACE", "ON"]) for at in range(len(words)))
@@ -323,7 +338,7 @@ def _replaces_by_rows(reading: Reading) -> bool:
 # ------------------------------------------------------------------------------------------------ what all writes share
 
 
-def evolution(reading: Reading, *, identity: bool = False) -> Metadata:
+def evolution(reading: StatementContext, *, identity: bool = False) -> Metadata:
     """Returns what a write does to the metadata. With `identity` it generates values of an identity column and raises
     its high-water mark."""
     second = [token.text.upper() for token in reading.statement.tokens[1:2]]
@@ -332,7 +347,7 @@ def evolution(reading: Reading, *, identity: bool = False) -> Metadata:
     return Metadata.IDENTITY if identity else Metadata.NONE
 
 
-def _replacing(reading: Reading) -> str:
+def _replacing(reading: StatementContext) -> str:
     return "REPLACE WHERE" if reading.field is None else "replaceWhere"
 
 
@@ -344,7 +359,7 @@ def how_to_be_understood(condition: Region) -> str | None:
 _CURABLE = ("bind its value as a parameter", "mean nothing without spark.sql.session.timeZone")
 
 
-def refuse_unknown(reading: Reading, names: Iterable[str]) -> None:
+def refuse_unknown(reading: StatementContext, names: Iterable[str]) -> None:
     facts = reading.facts
     if facts is None or not facts.columns.columns or reading.around.settings.evolves:
         return
@@ -358,7 +373,7 @@ def _uses_defaults(tree: exp.Expr) -> bool:
     return any(column.name.upper() == "DEFAULT" for column in tree.find_all(exp.Column))
 
 
-def output_names(query: exp.Expr | None, reading: Reading) -> list[str] | None:
+def output_names(query: exp.Expr | None, reading: StatementContext) -> list[str] | None:
     """The names of the query's columns; None if they aren't known."""
     rows = rows_of(query, reading) if query is not None else None
     if not rows or rows[0].others is not None:
@@ -366,7 +381,7 @@ def output_names(query: exp.Expr | None, reading: Reading) -> list[str] | None:
     return [name for name, _ in rows[0].cells]
 
 
-def adds_identity(reading: Reading, row_names: Iterable[str] | None) -> bool:
+def adds_identity(reading: StatementContext, row_names: Iterable[str] | None) -> bool:
     """Whether it generates values of identity columns; a table of which nothing is known may have some."""
     facts = reading.facts
     if facts is None:

@@ -7,9 +7,9 @@ from sqlglot.tokenizer_core import TokenType
 
 from sluice.api.job import Operation
 from sluice.delta.properties import FILE_RETENTION, PROPERTIES
-from sluice.footprint.model import EVERYTHING, NOTHING, Metadata, Protocol, TableFootprint
+from sluice.footprint.model import EVERYTHING, NOTHING, Metadata, ProtocolChange, TableFootprint
 from sluice.footprint.sql.keywords import outside_parentheses, words
-from sluice.footprint.sql.statement_context import Reading, there
+from sluice.footprint.sql.statement_context import StatementContext, there
 from sluice.footprint.sql.word_patterns import GROUP, NAME, NAMES, NUMBER
 from sluice.footprint.statements.insert import refuse_unknown
 from sluice.predicates import Region
@@ -27,7 +27,7 @@ DATA_RETENTION = FILE_RETENTION
 _NAME_PARTITIONS = "name the partitions to compact: OPTIMIZE table WHERE ..."
 
 
-def optimize(reading: Reading) -> TableFootprint:
+def optimize(reading: StatementContext) -> TableFootprint:
     """OPTIMIZE: rewrites the same rows, ignores added files, and starts again after most changes of metadata."""
     rest = reading.statement.tokens[reading.end :]
     sorts = next((position for position, word in outside_parentheses(rest) if word == "ZORDER"), None)
@@ -41,7 +41,7 @@ def optimize(reading: Reading) -> TableFootprint:
     return rewrite(reading, _where(reading), not_by_row="it uses ZORDER BY")
 
 
-def rewrite(reading: Reading, region: Region, *, not_by_row: str | None = None) -> TableFootprint:
+def rewrite(reading: StatementContext, region: Region, *, not_by_row: str | None = None) -> TableFootprint:
     names_some = reading.facts is None and region is not EVERYTHING  # its columns would tell which
     return reading.footprint(
         Operation.OPTIMIZE,
@@ -57,17 +57,19 @@ def rewrite(reading: Reading, region: Region, *, not_by_row: str | None = None) 
     )
 
 
-def reorg(reading: Reading) -> TableFootprint:
+def reorg(reading: StatementContext) -> TableFootprint:
     """REORG: APPLY (PURGE) rewrites files as OPTIMIZE does; the other kinds also change the protocol."""
     rest = words(reading.statement.tokens[reading.end :])
     if "PURGE" in rest:
         return rewrite(
             reading, _where(reading), not_by_row="it is REORG, which no document describes further"
         )
-    return reading.footprint(Operation.OPTIMIZE, metadata=Metadata.MAY_CHANGE, protocol=Protocol.MAY_ADD)
+    return reading.footprint(
+        Operation.OPTIMIZE, metadata=Metadata.MAY_CHANGE, protocol=ProtocolChange.MAY_ADD
+    )
 
 
-def _where(reading: Reading) -> Region:
+def _where(reading: StatementContext) -> Region:
     if reading.unread is not None:
         return Region(EVERYTHING.boxes, {}, (reading.unread,))
     tokens, start, end = reading.statement.tokens, None, len(reading.statement.tokens)
@@ -83,14 +85,14 @@ def _where(reading: Reading) -> Region:
     return there(reading.predicate(reading.condition(start, end), reading.own_names))
 
 
-def vacuum(reading: Reading) -> TableFootprint:
+def vacuum(reading: StatementContext) -> TableFootprint:
     rest = words(reading.statement.tokens[reading.end :])
     if rest[-2:] == ["DRY", "RUN"]:
         return vacuumed(reading, None)
     return vacuumed(reading, min(_told_to_retain(reading, rest), table_retention(reading)))
 
 
-def vacuumed(reading: Reading, retention_hours: float | None) -> TableFootprint:
+def vacuumed(reading: StatementContext, retention_hours: float | None) -> TableFootprint:
     """VACUUM: commits nothing that others could lose to, but can delete files that others still write or read."""
     return reading.footprint(
         Operation.VACUUM,
@@ -103,7 +105,7 @@ def vacuumed(reading: Reading, retention_hours: float | None) -> TableFootprint:
     )
 
 
-def _told_to_retain(reading: Reading, rest: list[str]) -> float:
+def _told_to_retain(reading: StatementContext, rest: list[str]) -> float:
     """The hours after RETAIN, which can only shorten what the table says: newer versions of Delta pass over it unless it is 0, and
     none remembers for longer than the table says which files were removed."""
     if "RETAIN" not in rest:
@@ -116,7 +118,7 @@ def _told_to_retain(reading: Reading, rest: list[str]) -> float:
         raise reading.refused(f"VACUUM ... RETAIN needs a number of hours, not {number!r}") from None
 
 
-def table_retention(reading: Reading) -> float:
+def table_retention(reading: StatementContext) -> float:
     """Hours for which the table keeps files that no version needs any more; 0 where nothing is known of it."""
     if reading.facts is None:
         return 0.0
@@ -137,12 +139,12 @@ def hours_set_by(given: Mapping[str, str | None]) -> float:
     return min((hours_kept_by({DATA_RETENTION: value or ""}) or 0.0 for value in said), default=0.0)
 
 
-def restore(reading: Reading) -> TableFootprint:
+def restore(reading: StatementContext) -> TableFootprint:
     """RESTORE: tries to commit only once, and brings back the files, metadata and protocol of another version."""
     return reading.footprint(
         Operation.RESTORE,
         metadata=Metadata.RESTORES,
-        protocol=Protocol.MAY_ADD,
+        protocol=ProtocolChange.MAY_ADD,
         ends_readers=True,
         single_attempt=True,
         leaves_retention_hours=0.0,

@@ -14,7 +14,7 @@ from sluice.footprint.queries.rows import ANY_ROW, Row, rows_of, said_of
 from sluice.footprint.regions import EVERYTHING, because, united
 from sluice.footprint.sql.advice import APART_FROM_BY_SOURCE, BY_SOURCE, how_to_name_partitions
 from sluice.footprint.sql.nodes import UNDERSTOOD, has_only
-from sluice.footprint.sql.statement_context import Reading, partitions, there
+from sluice.footprint.sql.statement_context import StatementContext, partitions, there
 from sluice.footprint.statements.delete_update import assignments, columns_named, moved, names_of
 from sluice.footprint.statements.insert import adds_identity, evolution, how_to_be_understood
 from sluice.footprint.statements.row_level_statements import against_rows, filters_target
@@ -95,7 +95,7 @@ def _is_all(nodes: Sequence[exp.Expr]) -> bool:
 
 
 class _Merge:
-    def __init__(self, reading: Reading, tree: exp.Merge) -> None:
+    def __init__(self, reading: StatementContext, tree: exp.Merge) -> None:
         self.reading = reading
         self.clauses = [_Clause(node) for node in tree.args["whens"].expressions]
         self.names = names_of(tree.this, reading)
@@ -347,12 +347,12 @@ def _names_of_source(source: exp.Expr) -> list[str] | None:
     return None
 
 
-def _has_partitions(reading: Reading) -> bool:
+def _has_partitions(reading: StatementContext) -> bool:
     """Whether the table has partitions, or may have them because nothing is known of it."""
     return reading.facts is None or bool(reading.facts.columns.partition_columns)
 
 
-def merge(reading: Reading) -> TableFootprint:
+def merge(reading: StatementContext) -> TableFootprint:
     if reading.unread is not None:
         metadata = evolution(reading, identity=adds_identity(reading, None))
         return reading.footprint(Operation.MERGE, metadata=metadata, not_understood=(reading.unread,))

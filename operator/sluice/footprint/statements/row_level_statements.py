@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable
 from sqlglot import exp
 
 from sluice.footprint.sql.functions import a_users
-from sluice.footprint.sql.statement_context import Reading
-from sluice.footprint.sql.tree_summary import Survey
+from sluice.footprint.sql.statement_context import StatementContext
+from sluice.footprint.sql.tree_summary import TreeSummary
 from sluice.predicates.reason_texts import is_volatile
 from sluice.predicates.syntax import conjuncts
 
@@ -17,12 +17,12 @@ _WITHIN_A_VALUE = (exp.Dot, exp.Bracket)
 _COMPLEX = ("struct", "array", "map")
 
 
-def against_rows(reading: Reading, conditions: Iterable[exp.Expr | None]) -> str | None:
+def against_rows(reading: StatementContext, conditions: Iterable[exp.Expr | None]) -> str | None:
     """Why the statement's conditions are too complex; None if they are not."""
     for condition in conditions:
         if condition is None:
             continue
-        survey = Survey(condition)
+        survey = TreeSummary(condition)
         if any(isinstance(node, exp.Query) for node in survey.nodes):
             return "its condition has a subquery"
         if survey.strangers:
@@ -50,7 +50,7 @@ def filters_target(on: exp.Expr, names: Collection[str]) -> bool:
     return False
 
 
-def _is_complex(column: exp.Column, reading: Reading) -> bool:
+def _is_complex(column: exp.Column, reading: StatementContext) -> bool:
     if column.args.get("db"):
         return True  # a.b.c may be a field of a struct as well as a column of a table
     facts = reading.facts

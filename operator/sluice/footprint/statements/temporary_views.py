@@ -11,7 +11,7 @@ from sluice.footprint.sql.keywords import closed, outside_parentheses, words
 from sluice.footprint.sql.statement_context import Surroundings, place
 from sluice.footprint.sql.statement_splitter import Statement, query_of
 from sluice.footprint.sql.table_names import table_at
-from sluice.footprint.sql.tree_summary import Survey
+from sluice.footprint.sql.tree_summary import TreeSummary
 from sluice.footprint.sql.word_patterns import NAME, PROPERTIES_SET, STRING, WORD, fits
 from sluice.footprint.statements.effect import Effect
 from sluice.predicates.limits import MAX_VIEWS
@@ -105,7 +105,7 @@ def _with_view(
     upon = _views_upon(name, statement, around)
     if _names_in(query) & {name, *upon}:
         raise NotUnderstoodError(f"{place(statement)}: the view {name} would select from itself")
-    looked = statement.once(("survey", id(query)), lambda: Survey(query))
+    looked = statement.once(("survey", id(query)), lambda: TreeSummary(query))
     return around.with_view(name, looked, upon)
 
 

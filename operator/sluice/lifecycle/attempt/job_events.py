@@ -17,54 +17,54 @@ _OF_THEIR_OWN = {
 
 
 @dataclass(frozen=True)
-class Told:
+class JobEvent:
     reason: EventReason
     message: str
     is_warning: bool = False
 
 
-def ending(phase: Phase, reason: Reason, message: str, attempt: Attempt | None = None) -> Told:
+def ending(phase: Phase, reason: Reason, message: str, attempt: Attempt | None = None) -> JobEvent:
     """Returns the Event of a job that has come to its end, or queues again; `attempt`: its last one, if it had any."""
     if phase is Phase.SUCCEEDED:
-        return Told(EventReason.SUCCEEDED, message)
+        return JobEvent(EventReason.SUCCEEDED, message)
     if phase is Phase.SKIPPED:
-        return Told(EventReason.SKIPPED, message)
+        return JobEvent(EventReason.SKIPPED, message)
     if reason in _OF_THEIR_OWN:
-        return Told(_OF_THEIR_OWN[reason], message, is_warning=True)
+        return JobEvent(_OF_THEIR_OWN[reason], message, is_warning=True)
     if reason in CONFLICTS:
-        return Told(EventReason.CONFLICT, f"{message}{_rule_and_advice(attempt)}", is_warning=True)
+        return JobEvent(EventReason.CONFLICT, f"{message}{_rule_and_advice(attempt)}", is_warning=True)
     said = message if reason in message else f"{reason}: {message}"
-    return Told(EventReason.FAILED, said, is_warning=True)
+    return JobEvent(EventReason.FAILED, said, is_warning=True)
 
 
-def retrying(message: str, attempt: Attempt) -> Told:
+def retrying(message: str, attempt: Attempt) -> JobEvent:
     """Returns the Event of an attempt that failed, and after which another one follows."""
-    return Told(EventReason.RETRYING, f"{message}{_rule(attempt)}", is_warning=True)
+    return JobEvent(EventReason.RETRYING, f"{message}{_rule(attempt)}", is_warning=True)
 
 
-def started(before: Attempt, after: Attempt | None) -> Told | None:
+def started(before: Attempt, after: Attempt | None) -> JobEvent | None:
     """Returns the Event of a driver that is seen running for the first time."""
     if after is None or after.started_at is None or before.started_at is not None:
         return None
     where = f" on node {after.driver.node}" if after.driver is not None and after.driver.node else ""
     pod = f"pod {after.driver.pod}" if after.driver is not None else f"SparkApplication {after.application}"
-    return Told(EventReason.STARTED, f"the driver runs: {pod}{where}")
+    return JobEvent(EventReason.STARTED, f"the driver runs: {pod}{where}")
 
 
-def pausing(before: Attempt, after: Attempt | None) -> Told | None:
+def pausing(before: Attempt, after: Attempt | None) -> JobEvent | None:
     """Returns the Event of a stream that is asked to stop."""
     if after is None or after.pause is None or before.pause is not None:
         return None
-    return Told(
+    return JobEvent(
         EventReason.PAUSING, f"it was asked to stop at a batch boundary: {why_it_pauses(after.pause)}"
     )
 
 
-def pause_not_heeded(before: DeltaWriteJobStatus, reason: Reason, message: str) -> Told | None:
+def pause_not_heeded(before: DeltaWriteJobStatus, reason: Reason, message: str) -> JobEvent | None:
     """Returns the Event of a stream that goes on though it was asked to stop: each time that there is more to say of it."""
     if reason is not Reason.PAUSE_NOT_HEEDED or message == before.message:
         return None
-    return Told(EventReason.PAUSE_NOT_HEEDED, message, is_warning=True)
+    return JobEvent(EventReason.PAUSE_NOT_HEEDED, message, is_warning=True)
 
 
 _GOES_ON = {
@@ -74,16 +74,16 @@ _GOES_ON = {
 }
 
 
-def resumed(before: DeltaWriteJobStatus, phase: Phase, now: datetime) -> Told | None:
+def resumed(before: DeltaWriteJobStatus, phase: Phase, now: datetime) -> JobEvent | None:
     """Returns the Event of a stream that has paused until now. `phase`: the one that it enters."""
     if before.phase is not Phase.PAUSED or phase not in _GOES_ON or not before.attempts:
         return None
     stopped_at = before.attempts[-1].ended_at or now
     paused = max(0.0, (now - stopped_at).total_seconds())
-    return Told(EventReason.RESUMED, f"its pause is over after {paused:.1f} s: {_GOES_ON[phase]}")
+    return JobEvent(EventReason.RESUMED, f"its pause is over after {paused:.1f} s: {_GOES_ON[phase]}")
 
 
-def checkpoint_replaced(before: StreamProgress | None, after: StreamProgress | None) -> Told | None:
+def checkpoint_replaced(before: StreamProgress | None, after: StreamProgress | None) -> JobEvent | None:
     """Returns the Event of a stream that goes on by another checkpoint than the one that it had."""
     replaced = after.replaced if after is not None else None
     if replaced is None or (before is not None and before.replaced == replaced):
@@ -92,7 +92,7 @@ def checkpoint_replaced(before: StreamProgress | None, after: StreamProgress | N
         f"{in_words_of_replaced(replaced)}: if that isn't wanted, suspend the job, put the checkpoint back, or take out of its "
         "tables what they have twice, and resume it"
     )
-    return Told(EventReason.CHECKPOINT_REPLACED, message, is_warning=True)
+    return JobEvent(EventReason.CHECKPOINT_REPLACED, message, is_warning=True)
 
 
 def _rule_and_advice(attempt: Attempt | None) -> str:

@@ -71,14 +71,14 @@ class Create:
 
 
 @dataclass(frozen=True)
-class TakeBack:
+class Withdraw:
     """Take the intent back, unless the API server has the application after all."""
 
     change: StatusChange
 
 
 @dataclass(frozen=True)
-class Tell:
+class ReportProgress:
     """Say what there is to know now; nothing else can be done."""
 
     change: StatusChange
@@ -158,8 +158,8 @@ class Mistrust:
 StepTowardsTheEnd = BeginEnding | DeleteApplication | End | EndPod | Leave
 Step = (
     Create
-    | TakeBack
-    | Tell
+    | Withdraw
+    | ReportProgress
     | AskToStop
     | OccupyDriverName
     | LookForDriver
@@ -222,7 +222,7 @@ def _after_creation(  # noqa: PLR0917 - all that a step depends on
     step: Step
     match seen.stage:
         case Stage.NEVER_STARTS if evidence.application is None and attempt.message is not None:
-            step = TakeBack(withdrawal.given_up(job, attempt, attempt.message, now))
+            step = Withdraw(withdrawal.given_up(job, attempt, attempt.message, now))
         case Stage.ENDED | Stage.NEVER_STARTS:
             step = _end(evidence)
         case _ if cover.is_sure and cover.lease is None and not evidence.application_is_going:
@@ -231,7 +231,7 @@ def _after_creation(  # noqa: PLR0917 - all that a step depends on
             step = _before_another_driver(job, attempt, evidence, now)
         case Stage.STARTING:
             change = _starting(job, attempt, evidence, deadline, now)
-            step = Tell(change, _seconds_of_patience(job, attempt, seen, now), deadline)
+            step = ReportProgress(change, _seconds_of_patience(job, attempt, seen, now), deadline)
         case Stage.RUNNING:
             step = _while_it_runs(job, attempt, evidence, deadline, now)
         case Stage.NO_DRIVER:
@@ -256,7 +256,7 @@ def _while_it_runs(
     elif attempt.pause is not None and evidence.pod is not None and not is_asked_to_stop(evidence.pod):
         return AskToStop(evidence.pod, why_it_pauses(attempt.pause))
     told = running(job, attempt, evidence, now)
-    return Tell(told.change, told.seconds_until_worth_it, deadline, told.seconds_until_more)
+    return ReportProgress(told.change, told.seconds_until_worth_it, deadline, told.seconds_until_more)
 
 
 def unexplained(lease: Lease, revoke_command: str) -> str:
@@ -313,7 +313,7 @@ def _of_ending(  # noqa: PLR0917 - all that a step depends on
 
 def _lost_at_its_end(
     job: JobView, attempt: Attempt, evidence: Evidence, why: str, now: datetime
-) -> Tell | LookForDriver | None:
+) -> ReportProgress | LookForDriver | None:
     """Tells that a driver is lost that is being ended: nothing more can be done to end it. A node may fall silent before it has
     told of the driver's container."""
     if evidence.namespace_ends:
@@ -324,7 +324,7 @@ def _lost_at_its_end(
         return None
     change = _lost(job, attempt, evidence, now, how=None if is_lost else NOT_TOLD)
     change = replace(change, message=f"{change.message}{why}")
-    return LookForDriver(change) if since <= now else Tell(change, (since - now).total_seconds())
+    return LookForDriver(change) if since <= now else ReportProgress(change, (since - now).total_seconds())
 
 
 def _starting(
@@ -353,7 +353,7 @@ def _of_deleted(job: JobView, attempt: Attempt, evidence: Evidence, cover: Cover
     if cover.revoke_command is not None and evidence.seen.stage is Stage.NOT_CREATED:
         return Wait()  # it may have been carried out: a person says what became of it
     if evidence.seen.stage is Stage.NOT_CREATED:
-        return TakeBack(withdrawn(attempt, "its job was deleted", now))
+        return Withdraw(withdrawn(attempt, "its job was deleted", now))
     if _is_to_end(evidence, job.namespace):
         return _end(evidence)
     lost = _lost_at_its_end(job, attempt, evidence, "; its job is being deleted", now)
@@ -396,7 +396,7 @@ def _before_another_driver(job: JobView, attempt: Attempt, evidence: Evidence, n
     change = StatusChange(
         Phase.ENDING, Reason.APPLICATION_NOT_OVER, message, attempt=with_driver(job, attempt, seen)
     )
-    return Tell(change, patience)
+    return ReportProgress(change, patience)
 
 
 def _last_news(attempt: Attempt, evidence: Evidence) -> datetime:
@@ -431,17 +431,17 @@ def _before_creation(job: JobView, attempt: Attempt, cover: Cover, creates: Crea
     if cover.lease is None:
         # It was written by a leader that had already been replaced, after its successor had looked. What it was granted for
         # may have been granted to others since.
-        return TakeBack(withdrawn(attempt, "its leases were granted under an earlier epoch", now))
+        return Withdraw(withdrawn(attempt, "its leases were granted under an earlier epoch", now))
     if cover.revoke_command is not None:
         message = unexplained(cover.lease, cover.revoke_command)
-        return Tell(StatusChange(Phase.STARTING, Reason.LEASE_UNEXPLAINED, message))
+        return ReportProgress(StatusChange(Phase.STARTING, Reason.LEASE_UNEXPLAINED, message))
     obstacle = _obstacle(job, attempt)
     if obstacle is None:
         return _creation(job, attempt, cover.lease, creates, now)
     if creates.none_can_land or creates.a_new_epoch_helps:
         return _taken_back(attempt, withdrawn(attempt, obstacle, now), creates)
     message = f"{obstacle}: nothing is created; put that right, or delete the job"
-    return Tell(StatusChange(Phase.STARTING, Reason.SPEC_CHANGED, message))
+    return ReportProgress(StatusChange(Phase.STARTING, Reason.SPEC_CHANGED, message))
 
 
 def _creation(job: JobView, attempt: Attempt, lease: Lease, creates: Creates, now: datetime) -> Step:
@@ -459,7 +459,7 @@ def _creation(job: JobView, attempt: Attempt, lease: Lease, creates: Creates, no
 def _taken_back(attempt: Attempt, change: StatusChange, creates: Creates) -> Step:
     """The step that takes it back, or the one that comes first as long as a create of it may land."""
     if creates.none_can_land:
-        return TakeBack(change)
+        return Withdraw(change)
     return Mistrust(may_land(attempt.application)) if creates.a_new_epoch_helps else OccupyDriverName()
 
 

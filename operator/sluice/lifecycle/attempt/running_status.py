@@ -25,7 +25,7 @@ PROGRESS_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
-class Running:
+class RunningStatus:
     change: StatusChange
     seconds_until_worth_it: float = 0.0
     """Seconds before it is said."""
@@ -33,7 +33,7 @@ class Running:
     """Seconds until there is more to say, though nothing changes."""
 
 
-def running(job: JobView, attempt: Attempt, evidence: Evidence, now: datetime) -> Running:
+def running(job: JobView, attempt: Attempt, evidence: Evidence, now: datetime) -> RunningStatus:
     """Progress is news of its own: it is copied once a minute at most, so that short runs cost no write more, and with
     whatever else is written."""
     attempt_now = _started(job, attempt, evidence)
@@ -55,7 +55,7 @@ def running(job: JobView, attempt: Attempt, evidence: Evidence, now: datetime) -
 
 def _streaming(
     job: JobView, attempt: Attempt, attempt_now: Attempt, evidence: Evidence, now: datetime
-) -> Running:
+) -> RunningStatus:
     """That a stream which runs for ever has begun to work is told at once: others wait for that, as for a job's end."""
     known = job.status.stream
     ours = of_attempt(known, attempt.number)
@@ -77,7 +77,7 @@ def _seconds_left(last: datetime, now: datetime) -> float:
     return PROGRESS_SECONDS - abs((now - last).total_seconds())
 
 
-def _once_worth_it(job: JobView, attempt: Attempt, told: Running, seconds: float) -> Running:
+def _once_worth_it(job: JobView, attempt: Attempt, told: RunningStatus, seconds: float) -> RunningStatus:
     return replace(told, seconds_until_worth_it=seconds) if _is_said(job, attempt, told) else told
 
 
@@ -87,7 +87,7 @@ def _started(job: JobView, attempt: Attempt, evidence: Evidence) -> Attempt:
     return with_driver(job, attempt, seen).model_copy(update=update)
 
 
-def _is_said(job: JobView, attempt: Attempt, told: Running) -> bool:
+def _is_said(job: JobView, attempt: Attempt, told: RunningStatus) -> bool:
     change = told.change
     return job.phase is Phase.RUNNING and change.attempt == attempt and change.message == job.status.message
 
@@ -99,7 +99,7 @@ def _told(
     *,
     job: JobView | None = None,
     stream: StreamProgress | None = None,
-) -> Running:
+) -> RunningStatus:
     """`job`: if it is a stream, `stream`: what its status says of that."""
     seen = evidence.seen
     ended = f" on node {seen.node}, but {seen.disruption}" if seen.disruption is not None else ""
@@ -109,7 +109,7 @@ def _told(
         said = heed(attempt.pause, since, now, is_idle=stream is not None and stream.idle_since is not None)
         message = f"{said.message}{f'; {runs}' if ended else ''}{evidence.words_beside}"
         change = StatusChange(Phase.RUNNING, said.reason, message, attempt=attempt)
-        return Running(change, seconds_until_more=said.seconds_until_more)
+        return RunningStatus(change, seconds_until_more=said.seconds_until_more)
     reason, wrong = Reason.DRIVER_RUNNING, what_is_wrong(job) if job is not None else ""
     warning = wrong or _warning(job)
     if job is None:
@@ -121,7 +121,9 @@ def _told(
         runs = f"{runs}; {in_words(stream)}{warning}"
     if wrong:  # only a person can put that right, and meanwhile it is not ready as its spec says now
         reason = Reason.NOT_UNDERSTOOD
-    return Running(StatusChange(Phase.RUNNING, reason, f"{runs}{evidence.words_beside}", attempt=attempt))
+    return RunningStatus(
+        StatusChange(Phase.RUNNING, reason, f"{runs}{evidence.words_beside}", attempt=attempt)
+    )
 
 
 def _warning(job: JobView | None) -> str:

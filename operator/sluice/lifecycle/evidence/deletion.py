@@ -50,12 +50,12 @@ class FreeDriverName:
 
 
 @dataclass(frozen=True)
-class Wait:
+class AwaitChange:
     """Wait for what was begun."""
 
 
 @dataclass(frozen=True)
-class NoteLoss:
+class RecordLoss:
     """Note on what is left that its driver is lost: a person's word that it is dead has to name this loss."""
 
     after: datetime | None = None
@@ -74,12 +74,20 @@ class Bury:
     """Leave a tombstone that holds its lease, and let its objects go: they must, and nothing proves that its driver is dead."""
 
     why: str
-    otherwise: Hold | NoteLoss | Wait
+    otherwise: Hold | RecordLoss | AwaitChange
     """The step where it has no lease that could be held without them."""
 
 
 LeavingStep = (
-    LetGo | DeletePod | DeleteApplication | OccupyName | FreeDriverName | Wait | NoteLoss | Bury | Hold
+    LetGo
+    | DeletePod
+    | DeleteApplication
+    | OccupyName
+    | FreeDriverName
+    | AwaitChange
+    | RecordLoss
+    | Bury
+    | Hold
 )
 
 
@@ -107,7 +115,7 @@ def leaving(evidence: Evidence, namespace: str) -> LeavingStep:
         case Stage.STARTING if (late := late_after(evidence)) is not None:
             step = _held(evidence, namespace, NOT_TOLD, late)
         case Stage.STARTING | Stage.RUNNING | Stage.NOT_CREATED:
-            step = Wait()
+            step = AwaitChange()
         case _:
             assert_never(evidence.seen.stage)
     return step
@@ -185,8 +193,8 @@ def how_to_declare_it_dead(evidence: Evidence, namespace: str) -> str | None:
 
 def _held(
     evidence: Evidence, namespace: str, why: str, after: datetime | None = None
-) -> Hold | NoteLoss | Wait:
+) -> Hold | RecordLoss | AwaitChange:
     if evidence.witness is None:
-        return Wait()
+        return AwaitChange()
     how = how_to_declare_it_dead(evidence, namespace)
-    return NoteLoss(after) if how is None else Hold(f"{why}; {how}")
+    return RecordLoss(after) if how is None else Hold(f"{why}; {how}")

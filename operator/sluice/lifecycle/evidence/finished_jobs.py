@@ -13,7 +13,7 @@ from sluice.api.base import Json
 from sluice.api.job_status import OVER, Outcome
 from sluice.engines import Stage, is_placeholder, observe
 from sluice.lifecycle.evidence.attempt_evidence import PROVED, is_marked
-from sluice.lifecycle.job import object_pruning
+from sluice.lifecycle.job import pruned_objects
 
 _OUTCOMES = frozenset(outcome.value for outcome in Outcome)
 _OF_STATUS = ("phase", "observedGeneration", "finishedAt", "run", "retryAsked")
@@ -35,14 +35,14 @@ def kept(job: Json) -> Json:
     """Returns what a mirror keeps: for a job that is over, what tells that it is, what its leftovers are told by, and when it
     goes."""
     if not is_over(job):
-        return object_pruning.of_job(job)
+        return pruned_objects.of_job(job)
     status, spec = job["status"], job.get("spec")
     attempts = [_over(attempt) for attempt in status.get("attempts", [])]
-    wanted = _OF_STATUS if object_pruning.policy_of(job) is None else _OF_POLICYS
+    wanted = _OF_STATUS if pruned_objects.policy_of(job) is None else _OF_POLICYS
     tables = [_only(table, _OF_FOOTPRINT) for table in status.get("footprint", [])]
-    return object_pruning.sharing_texts(
+    return pruned_objects.sharing_texts(
         {
-            "metadata": object_pruning.metadata(job["metadata"]),
+            "metadata": pruned_objects.metadata(job["metadata"]),
             "spec": _only(spec, ("ttlSecondsAfterFinished",)) if isinstance(spec, dict) else spec,
             "status": _only(status, wanted) | {"attempts": attempts, "footprint": tables},
         }

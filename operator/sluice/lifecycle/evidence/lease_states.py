@@ -5,7 +5,7 @@ from enum import StrEnum
 from sluice.engines import Stage
 
 
-class State(StrEnum):
+class LeaseState(StrEnum):
     STARTING = "starting"
     RUNNING = "running"
     ENDING = "ending"
@@ -20,12 +20,12 @@ class State(StrEnum):
 
 
 BY_STAGE = {
-    Stage.NOT_CREATED: State.STARTING,
-    Stage.STARTING: State.STARTING,
-    Stage.RUNNING: State.RUNNING,
-    Stage.LOST: State.LOST,
-    Stage.NO_DRIVER: State.ENDING,
-    Stage.NEVER_STARTS: State.ENDING,
-    Stage.ENDED: State.ENDING,
-    Stage.NOT_OVER: State.ENDING,
+    Stage.NOT_CREATED: LeaseState.STARTING,
+    Stage.STARTING: LeaseState.STARTING,
+    Stage.RUNNING: LeaseState.RUNNING,
+    Stage.LOST: LeaseState.LOST,
+    Stage.NO_DRIVER: LeaseState.ENDING,
+    Stage.NEVER_STARTS: LeaseState.ENDING,
+    Stage.ENDED: LeaseState.ENDING,
+    Stage.NOT_OVER: LeaseState.ENDING,
 }

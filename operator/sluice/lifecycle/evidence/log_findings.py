@@ -10,7 +10,7 @@ HOW_TO_TELL = "sluice_runner.attempt in its code would tell (docs/applications.m
 
 
 @dataclass(frozen=True)
-class LogsSay:
+class LogFindings:
     commits: tuple[Commit, ...] = ()
     unread: tuple[str, ...] = ()
     """Why the log of a table could not be asked."""

@@ -1,7 +1,7 @@
 """Tells people of a commit that Delta refused: on which table, who won, by which rule, and what to change."""
 
 from sluice.api.job_status import AttemptException
-from sluice.conflicts.lost_commit_rule import Lost, advice_on_others, explained
+from sluice.conflicts.lost_commit_rule import LostCommit, advice_on_others, explained
 from sluice.engines.result import RunResult
 from sluice.lifecycle.job.visible_blockers import ANOTHER
 
@@ -22,7 +22,7 @@ def with_advice(result: RunResult) -> AttemptException | None:
     won = exception.conflicting_commit
     found, advice = None, None
     if won.operation is not None:
-        lost = Lost(
+        lost = LostCommit(
             exception.class_,
             exception.error_class,
             exception.message,

@@ -32,7 +32,7 @@ from sluice.lifecycle.evidence.driver_ends import (
     why_lost,
     with_advice_on_memory,
 )
-from sluice.lifecycle.evidence.log_findings import LogsSay, versions
+from sluice.lifecycle.evidence.log_findings import LogFindings, versions
 from sluice.lifecycle.spec.footprint_violations import FootprintSaid
 from sluice.tables import key_of_path
 
@@ -62,13 +62,13 @@ def looked_at(seen: Observation) -> frozenset[tuple[str, int]]:
     return frozenset(map(_place_in_log, result.commits))
 
 
-def footprint_said(seen: Observation, logs: LogsSay | None) -> FootprintSaid | None:
+def footprint_said(seen: Observation, logs: LogFindings | None) -> FootprintSaid | None:
     """What the look of the driver at its commits says, and the logs of an application's tables; None where nobody has looked at all
     of them."""
     return _footprint_said(parse(seen.message), logs)
 
 
-def _footprint_said(result: RunResult | None, logs: LogsSay | None) -> FootprintSaid | None:
+def _footprint_said(result: RunResult | None, logs: LogFindings | None) -> FootprintSaid | None:
     by_logs = logs.footprint if logs is not None else None
     if result is None or result.has_kept_to_footprint is None:
         return by_logs
@@ -90,7 +90,7 @@ def _footprint_said(result: RunResult | None, logs: LogsSay | None) -> Footprint
 def closed(
     attempt: Attempt,
     seen: Observation,
-    logs: LogsSay | None,
+    logs: LogFindings | None,
     now: datetime,
     *,
     deleted: bool = False,
@@ -127,7 +127,7 @@ def _ended_by_itself(
     ended: datetime,
     seen: Observation,
     result: RunResult | None,
-    logs: LogsSay | None,
+    logs: LogFindings | None,
     *,
     deleted: bool,
 ) -> Attempt:
@@ -152,7 +152,13 @@ def _failed_afterwards(seen: Observation, result: RunResult) -> bool:
 
 
 def _failed_after_its_report(
-    attempt: Attempt, ended: datetime, seen: Observation, result: RunResult, logs: LogsSay, *, deleted: bool
+    attempt: Attempt,
+    ended: datetime,
+    seen: Observation,
+    result: RunResult,
+    logs: LogFindings,
+    *,
+    deleted: bool,
 ) -> Attempt:
     """A program goes on after what it has reported, and may fail at what it does then."""
     commits = _all_commits(result, logs)
@@ -167,7 +173,7 @@ def _failed_after_its_report(
 
 
 def _ended_by_us(
-    attempt: Attempt, ended: datetime, seen: Observation, result: RunResult | None, logs: LogsSay | None
+    attempt: Attempt, ended: datetime, seen: Observation, result: RunResult | None, logs: LogFindings | None
 ) -> Attempt:
     ending = attempt.ending
     if ending is None:
@@ -190,14 +196,14 @@ def _ended_by_us(
 
 
 def _did_nothing(
-    attempt: Attempt, ending: AttemptEnding, result: RunResult | None, logs: LogsSay | None
+    attempt: Attempt, ending: AttemptEnding, result: RunResult | None, logs: LogFindings | None
 ) -> bool:
     """Whether a driver whose container was ended while it started did nothing: nobody saw it run, and the logs tell of nothing."""
     is_known = result is None and logs is not None and logs.tell_of_nothing
     return is_known and attempt.started_at is None and ending.reason is not EndingReason.PREEMPTED
 
 
-def _told(result: RunResult | None, logs: LogsSay | None) -> dict[str, Any]:
+def _told(result: RunResult | None, logs: LogFindings | None) -> dict[str, Any]:
     said = _footprint_said(result, logs)
     return {
         "commits_known": _tells_all(result, logs),
@@ -208,7 +214,7 @@ def _told(result: RunResult | None, logs: LogsSay | None) -> dict[str, Any]:
 
 
 def _lost(
-    attempt: Attempt, ended: datetime, result: RunResult | None, logs: LogsSay | None, why: str
+    attempt: Attempt, ended: datetime, result: RunResult | None, logs: LogFindings | None, why: str
 ) -> Attempt:
     commits = _all_commits(result, logs)
     said = f"; {replace(logs, commits=commits)}" if logs is not None else ""
@@ -219,7 +225,7 @@ def _lost(
 _MAY_HAVE_LANDED = ("CommitCompletionUnknownException", "UnknownOutcomeException")
 
 
-def _tells_all(result: RunResult | None, logs: LogsSay | None) -> bool:
+def _tells_all(result: RunResult | None, logs: LogFindings | None) -> bool:
     """Whether there are no other commits than those that are known. Of a driver that was killed a last one may still land."""
     if result is None or result.was_ended_from_outside:
         return False
@@ -228,7 +234,7 @@ def _tells_all(result: RunResult | None, logs: LogsSay | None) -> bool:
     return result.exception is None or result.exception.class_ not in _MAY_HAVE_LANDED
 
 
-def _all_commits(result: RunResult | None, logs: LogsSay | None) -> tuple[Commit, ...]:
+def _all_commits(result: RunResult | None, logs: LogFindings | None) -> tuple[Commit, ...]:
     """The commits that the driver told, and those of the tables' logs that it left out."""
     own = result.commits if result is not None else ()
     told = {_place_in_log(commit) for commit in own}
@@ -242,7 +248,7 @@ def _place_in_log(commit: Commit) -> tuple[str, int]:
     return key_of_path(commit.table).text, commit.version
 
 
-def _from_result(attempt: Attempt, ended: datetime, result: RunResult, logs: LogsSay | None) -> Attempt:
+def _from_result(attempt: Attempt, ended: datetime, result: RunResult, logs: LogFindings | None) -> Attempt:
     commits = _all_commits(result, logs)
     if logs is None:
         message = _summary(result)

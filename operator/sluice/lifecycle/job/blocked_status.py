@@ -1,6 +1,6 @@
 """What becomes of a job that others are in the way of, and the sentence that says so."""
 
-from sluice.admission import Blocking, Decision
+from sluice.admission import AdmissionDecision, Blocking
 from sluice.api.job import WhenBlocked
 from sluice.api.job_status import Phase
 from sluice.api.reasons import Reason
@@ -13,7 +13,7 @@ from sluice.tables import TableKey
 def outcome_of_waiting(
     when_blocked: WhenBlocked,
     patience: Patience | None,
-    decision: Decision,
+    decision: AdmissionDecision,
     waited: float,
     *,
     again: bool = False,
@@ -40,12 +40,12 @@ def outcome_of_waiting(
     return Phase.WAITING, Reason.BLOCKED, f"waits for {whom}; this job starts once {starts}"
 
 
-def is_for_a_place(decision: Decision) -> bool:
+def is_for_a_place(decision: AdmissionDecision) -> bool:
     """Whether nothing conflicts with it, and its table's policy lets no more write it at a time."""
     return any(one.conflict.verdict.rule == MAX_WRITERS.rule for one in decision.blocked_by[:1])
 
 
-def _whom(decision: Decision) -> str:
+def _whom(decision: AdmissionDecision) -> str:
     """Names the first in the way, and counts the others. The rule's own sentence stands apart: it speaks of statements by their
     kind, and both jobs may have one of that kind."""
     first = decision.blocked_by[0]
@@ -108,7 +108,7 @@ def _touched(job: JobFootprint) -> tuple[TableKey, ...]:
     return tuple(dict.fromkeys((*job.keys, *job.streamed, *job.reads.tables)))
 
 
-def _others(decision: Decision) -> str:
+def _others(decision: AdmissionDecision) -> str:
     more = decision.count - 1
     if more < 1:
         return ", and perhaps for more jobs" if decision.at_least else ""

@@ -21,10 +21,10 @@ from sluice.api.job_status import (
 from sluice.engines import RuntimeProfile
 from sluice.footprint import ANY_SOURCES, Days, JobFootprint, NotUnderstoodError, days_of, touching_all
 from sluice.footprint.run_keys import forgetful, forgotten_batches
-from sluice.lifecycle.job.parsed_statuses import ReadStatus, Statuses
-from sluice.lifecycle.job.table_dependents import Resting
-from sluice.lifecycle.spec.compiled_spec import Work, Works
-from sluice.lifecycle.spec.footprint_violations import Strayed
+from sluice.lifecycle.job.parsed_statuses import ParsedStatuses, ReadStatus
+from sluice.lifecycle.job.table_dependents import TableDependents
+from sluice.lifecycle.spec.compiled_spec import CompiledSpec, CompiledSpecs
+from sluice.lifecycle.spec.footprint_violations import FootprintViolations
 from sluice.lifecycle.spec.read_requests import Found, SpecAnswer, SpecQuestion, takes_long_to_read, weight_of
 from sluice.lifecycle.spec.spec_hashes import SpecHashes, is_by_days
 from sluice.tables import Names, TableFacts, TableKey
@@ -60,13 +60,13 @@ class JobView:
     """What is known of all tables now. It decides what the job may run beside, not what it does."""
     names: Names = field(default_factory=Names)
     """Where names lead, likewise."""
-    works: Works = field(default_factory=Works)
+    works: CompiledSpecs = field(default_factory=CompiledSpecs)
     """What was read of all jobs' specs."""
-    statuses: Statuses = field(default_factory=Statuses)
+    statuses: ParsedStatuses = field(default_factory=ParsedStatuses)
     """The statuses of all jobs that were read last."""
-    strayed: Strayed = field(default_factory=Strayed)
+    strayed: FootprintViolations = field(default_factory=FootprintViolations)
     """Specs of which more was touched than is understood of them."""
-    resting: Resting = field(default_factory=Resting)
+    resting: TableDependents = field(default_factory=TableDependents)
     """Called when something is concluded from what is known of its tables."""
     judged_at: datetime | None = None
     """When it was last judged by the day; None: as it arrived."""
@@ -92,7 +92,7 @@ class JobView:
 
     def apart(self) -> "JobView":
         """Returns the job for another thread, which shares nothing with others that it changes."""
-        alone = replace(self, works=Works(), statuses=Statuses(), resting=Resting())
+        alone = replace(self, works=CompiledSpecs(), statuses=ParsedStatuses(), resting=TableDependents())
         return alone._keeping(self, *_BY_SPEC, *_BY_FACTS)
 
     def renamed(self, names: Names, *, is_concerned: bool) -> "JobView":
@@ -361,15 +361,15 @@ class JobView:
         return self.body["metadata"].get("annotations") or {}
 
     @property
-    def _work(self) -> Work:
+    def _work(self) -> CompiledSpec:
         """What the job shares with others of an equal spec. A long spec would push out those of many others."""
         if self._takes_long_to_read:
             return self._long_work
         return self.works.of(self.body.get("spec"), self.profiles, self.namespace, self.days)
 
     @cached_property
-    def _long_work(self) -> Work:
-        return Work(self.body.get("spec"), self.profiles, self.namespace, self.days)
+    def _long_work(self) -> CompiledSpec:
+        return CompiledSpec(self.body.get("spec"), self.profiles, self.namespace, self.days)
 
     @cached_property
     def spec(self) -> DeltaWriteJobSpec:

@@ -18,7 +18,7 @@ _RECORD = frozenset({"phase", "attempt", "attempts", "footprint", "run"})
 """Fields that a later leader goes by."""
 
 
-class Statuses:
+class ParsedStatuses:
     def __init__(self, most: int = MOST) -> None:
         self._most = most
         self._kept: OrderedDict[str, tuple[Any, ReadStatus]] = OrderedDict()

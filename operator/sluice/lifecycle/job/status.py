@@ -21,7 +21,7 @@ from sluice.api.job_status import (
 from sluice.api.reasons import Reason
 from sluice.footprint import JobFootprint
 from sluice.lifecycle.job.job_view import JobView
-from sluice.lifecycle.job.object_pruning import names_already
+from sluice.lifecycle.job.pruned_objects import names_already
 from sluice.lifecycle.spec.footprint_violations import FootprintSaid
 
 _TRUE, _FALSE = ConditionStatus.TRUE, ConditionStatus.FALSE

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from sluice.tables import TableKey
 
 
-class Resting:
+class TableDependents:
     def __init__(self) -> None:
         self._jobs: dict[TableKey, set[str]] = {}
         """The jobs' uids, by table."""

@@ -18,7 +18,7 @@ _MOST_QUOTED = 3
 
 
 @dataclass(frozen=True)
-class Refused:
+class RefusedByPolicy:
     """Why a job is not run. What it waits for doesn't change that, so it doesn't queue."""
 
     reason: Reason
@@ -43,7 +43,7 @@ class Patience:
         return f"{self.timeout}{by}"
 
 
-def too_many_places(footprint: JobFootprint) -> Refused | None:
+def too_many_places(footprint: JobFootprint) -> RefusedByPolicy | None:
     """Refuses a job whose lease the API server would not take: its record is an annotation of the application and of the driver's
     pod, all of which may have 256 KiB."""
     reads = () if footprint.reads.any_table else footprint.reads.tables
@@ -54,17 +54,19 @@ def too_many_places(footprint: JobFootprint) -> Refused | None:
     what_to_do = "split it into several jobs"
     if several:
         what_to_do = f"leave one path for {several}: DeltaTablePolicies bind it, or runs led it, to many"
-    return Refused(
+    return RefusedByPolicy(
         Reason.NOT_UNDERSTOOD,
         f"not run, because the names of the tables that it may touch take {size:,} bytes in the record of its lease, which takes "
         f"{MAX_RECORD:,}: {what_to_do}, and create the job again",
     )
 
 
-def wrong_namespace(namespace: str, tables: Iterable[TableKey], declarations: Declarations) -> Refused | None:
+def wrong_namespace(
+    namespace: str, tables: Iterable[TableKey], declarations: Declarations
+) -> RefusedByPolicy | None:
     for table, said in _rules(tables, declarations):
         if not said.declared.admission.allows(namespace):
-            return Refused(
+            return RefusedByPolicy(
                 Reason.NAMESPACE_NOT_ALLOWED,
                 f"not run, because jobs of the namespace {namespace} may not write {table}: DeltaTablePolicy {said.policy} does "
                 f"not list it in allowedNamespaces. Create the job in a namespace that is listed there, or have {namespace} "
@@ -75,7 +77,7 @@ def wrong_namespace(namespace: str, tables: Iterable[TableKey], declarations: De
 
 def not_understood(
     footprint: JobFootprint, tables: Iterable[TableKey], declarations: Declarations
-) -> Refused | None:
+) -> RefusedByPolicy | None:
     """Refuses a job that does something to a table which can't be told from its spec, where the table's policy wants that. That a
     log can't be read, or a condition tells no partitions, is not among it."""
     for table, said in _rules(tables, declarations):
@@ -85,7 +87,7 @@ def not_understood(
         reasons = list(dict.fromkeys(why for one in found for why in one.not_understood))
         if reasons:
             more = f" (and {len(reasons) - _MOST_QUOTED} more)" if len(reasons) > _MOST_QUOTED else ""
-            return Refused(
+            return RefusedByPolicy(
                 Reason.FOOTPRINT_UNKNOWN,
                 f"not run, because it is not understood what it does to {table}: {'; '.join(reasons[:_MOST_QUOTED])}{more}. "
                 f"DeltaTablePolicy {said.policy} refuses such jobs (admission.unknownFootprint: Reject). Write it so that this can "
@@ -108,12 +110,12 @@ def patience(admission: Admission, tables: Iterable[TableKey], declarations: Dec
 
 def risk_not_allowed(
     admission: Admission, tables: Iterable[TableKey], declarations: Declarations
-) -> Refused | None:
+) -> RefusedByPolicy | None:
     if admission.risk is not Risk.OPTIMISTIC:
         return None
     for table in tables:
         if not _takes_risks(table, declarations):
-            return Refused(
+            return RefusedByPolicy(
                 Reason.RISK_NOT_ALLOWED,
                 f"not run, because admission.risk: Optimistic needs a DeltaTablePolicy for {table} that says so, too. Set it "
                 "there, or remove it here, and create the job again",

@@ -4,7 +4,7 @@ shared."""
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from sluice.admission import Blocking, Decision, Holder
+from sluice.admission import AdmissionDecision, Blocking, Holder
 from sluice.api.job import Yield
 from sluice.api.job_status import AttemptException
 from sluice.conflicts.advice import Advice
@@ -27,19 +27,19 @@ _LEFT_OUT = "Conflicting commit: left out here, because it may be of a job in an
 
 
 @dataclass(frozen=True)
-class Neighbours:
+class VisibleBlockers:
     shared: frozenset[str] = frozenset()
     """The namespaces whose jobs may be named in one another's statuses; `*`: all."""
 
     @classmethod
-    def of(cls, namespaces: Iterable[str]) -> "Neighbours":
+    def of(cls, namespaces: Iterable[str]) -> "VisibleBlockers":
         return cls(frozenset(namespaces))
 
     def called(self, job: str, by: str) -> str:
         """Returns what a status in the namespace `by` calls the job, which is given as namespace/name, perhaps behind a kind."""
         return job if self._may_name(job, by) else ANOTHER
 
-    def as_told(self, decision: Decision) -> Decision:
+    def as_told(self, decision: AdmissionDecision) -> AdmissionDecision:
         """Returns the decision as its own job may be told of it, with advice that was tried."""
         waiter = decision.waiter
         by, budget = _namespace(waiter.job), Budget(_FOR_A_STATUS)
@@ -49,7 +49,7 @@ class Neighbours:
         )
         return replace(decision, blocked_by=self.named(found, by))
 
-    def without_advice(self, decision: Decision) -> Decision:
+    def without_advice(self, decision: AdmissionDecision) -> AdmissionDecision:
         """Returns the decision as its own job may be told of it where advice could not be tried."""
         found = (_advising(one, None) for one in decision.blocked_by)
         return replace(decision, blocked_by=self.named(found, _namespace(decision.waiter.job)))

@@ -57,7 +57,7 @@ NEVER_RETRIED = frozenset(
 
 
 @dataclass(frozen=True)
-class Rules:
+class RetryRules:
     limit: int = 0
     backoff: int = BACKOFF
     """Seconds."""
@@ -109,7 +109,7 @@ def was_deleted(attempt: Attempt) -> bool:
     return (attempt.message or "").startswith(DELETED)
 
 
-def rules_of(spec: DeltaWriteJobSpec, tables: Iterable[TableKey], declarations: Declarations) -> Rules:
+def rules_of(spec: DeltaWriteJobSpec, tables: Iterable[TableKey], declarations: Declarations) -> RetryRules:
     """What the job says, field by field; what it leaves open the policies of its tables say, of which the most careful counts. Of
     an application only its own word counts."""
     own = spec.retry or Retry()
@@ -117,7 +117,7 @@ def rules_of(spec: DeltaWriteJobSpec, tables: Iterable[TableKey], declarations: 
     limits = [one.limit for one in theirs if one.limit is not None]
     backoffs = [seconds(one.backoff) for one in theirs if one.backoff is not None]
     causes = [frozenset(one.on) for one in theirs if one.on is not None]
-    return Rules(
+    return RetryRules(
         limit=own.limit if own.limit is not None else min(limits, default=0),
         backoff=seconds(own.backoff) if own.backoff is not None else max(backoffs, default=BACKOFF),
         on=frozenset(own.on)
@@ -128,7 +128,7 @@ def rules_of(spec: DeltaWriteJobSpec, tables: Iterable[TableKey], declarations: 
     )
 
 
-def rules_for(job: JobView, declarations: Declarations) -> Rules:
+def rules_for(job: JobView, declarations: Declarations) -> RetryRules:
     """The same of a job whose statements are known: a policy's word doesn't make a run of those that can't be one."""
     found = rules_of(job.spec, job.tables, declarations)
     says_so_itself = job.spec.retry is not None and job.spec.retry.limit is not None
@@ -152,7 +152,7 @@ def is_to_have_a_slot(job: JobView, declarations: Declarations) -> bool:
     return has_run or rules_for(job, declarations).limit > 0
 
 
-def pause(rules: Rules, retry: int, uid: str, attempt: int) -> timedelta:
+def pause(rules: RetryRules, retry: int, uid: str, attempt: int) -> timedelta:
     """The pause before this retry, from 1. It differs from job to job, and is the same for whoever works it out."""
     longest = max(LONGEST_BACKOFF, rules.backoff)
     doubled = min(rules.backoff << min(retry - 1, _MOST_DOUBLINGS), longest)
@@ -196,7 +196,7 @@ def _lacks_a_limit(job: JobView, declarations: Declarations) -> bool:
 
 
 def _why_not(
-    job: JobView, ended: Attempt, cause: RetryCause | None, rules: Rules, attempts: Iterable[Attempt]
+    job: JobView, ended: Attempt, cause: RetryCause | None, rules: RetryRules, attempts: Iterable[Attempt]
 ) -> str | None:
     if cause is None:
         if was_deleted(ended):
@@ -245,7 +245,7 @@ def command_for(job: JobView, number: int) -> str:
 
 
 def _again(
-    job: JobView, ended: Attempt, rules: Rules, cause: RetryCause, message: str, *, now: datetime
+    job: JobView, ended: Attempt, rules: RetryRules, cause: RetryCause, message: str, *, now: datetime
 ) -> Again:
     retry = (job.status.retries or 0) + 1
     since = min(ended.ended_at or now, now)

@@ -20,7 +20,7 @@ from sluice.lifecycle.retries.retry_decision import (
     NEVER_RETRIED,
     Again,
     Final,
-    Rules,
+    RetryRules,
     cause_of,
     pause,
     time_told,
@@ -73,7 +73,7 @@ def goes_on(
         return Final(
             f"{row}{message[:LONGEST_QUOTE]}; it is not retried, because no restart has cured it. What to do: {WENT_BACK}"
         )
-    rules = Rules(
+    rules = RetryRules(
         backoff=seconds(own.backoff) if own.backoff is not None else BACKOFF,
         on=frozenset(own.on) if own.on is not None else frozenset(RetryCause),
     )

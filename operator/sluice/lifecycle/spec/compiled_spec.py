@@ -39,7 +39,7 @@ class _Bound:
     found: JobFootprint | NotUnderstoodError
 
 
-class Work:
+class CompiledSpec:
     """One spec. What is wrong with it is found once, and raised anew for each caller."""
 
     def __init__(
@@ -163,17 +163,17 @@ class Work:
             return error
 
 
-class Works:
+class CompiledSpecs:
     """The specs that were last asked for."""
 
     def __init__(self, most_characters: int = MOST_CHARACTERS) -> None:
         self._most_characters = most_characters
-        self._kept: OrderedDict[str, Work] = OrderedDict()
+        self._kept: OrderedDict[str, CompiledSpec] = OrderedDict()
         self._characters = 0
 
     def of(
         self, given: Any, profiles: Mapping[str, RuntimeProfile], namespace: str, days: Days | None = None
-    ) -> Work:
+    ) -> CompiledSpec:
         """Returns the work of a spec. `profiles`: the very same object for all who are to share it."""
         apart = ([namespace] if _has_run_key(given) else []) + ([] if days is None else [str(days.made)])
         text = dumps([given, *apart] if apart else given, sort_keys=True)
@@ -185,7 +185,7 @@ class Works:
             self._characters += len(text)
         else:
             known.forget()
-        found = self._kept[text] = Work(given, profiles, namespace, days)
+        found = self._kept[text] = CompiledSpec(given, profiles, namespace, days)
         while self._characters > self._most_characters and len(self._kept) > 1:
             gone, work = self._kept.popitem(last=False)
             self._characters -= len(gone)

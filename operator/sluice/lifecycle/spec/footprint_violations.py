@@ -17,7 +17,7 @@ class FootprintSaid:
     message: str
 
 
-class Strayed:
+class FootprintViolations:
     def __init__(self) -> None:
         self._by_job: dict[str, frozenset[str]] = {}
         self._jobs: Counter[str] = Counter()

@@ -7,7 +7,7 @@ from sluice.footprint import JobFootprint
 from sluice.footprint.model import TableFootprint
 
 
-class Kind(StrEnum):
+class LeaseKind(StrEnum):
     PARTITION = "partition"
     """Partitions of a table, from which it reads, or where it adds or removes files."""
     METADATA = "metadata"
@@ -19,27 +19,27 @@ class Kind(StrEnum):
     """It isn't known, or not yet, what its job touches."""
 
 
-def kinds_of(footprints: Iterable[JobFootprint]) -> frozenset[Kind]:
+def kinds_of(footprints: Iterable[JobFootprint]) -> frozenset[LeaseKind]:
     """Returns all kinds that a lease for these footprints has; without any footprint it isn't known."""
     found = {kind for footprint in footprints for kind in _kinds_of(footprint)}
-    return frozenset(found or {Kind.UNKNOWN})
+    return frozenset(found or {LeaseKind.UNKNOWN})
 
 
-def _kinds_of(footprint: JobFootprint) -> Iterable[Kind]:
+def _kinds_of(footprint: JobFootprint) -> Iterable[LeaseKind]:
     if footprint.run is not None:
-        yield Kind.RUN_KEY
+        yield LeaseKind.RUN_KEY
     if any(table.is_guess for table in footprint.tables):
-        yield Kind.UNKNOWN
+        yield LeaseKind.UNKNOWN
         return
     for table in footprint.tables:
         if _touches_files(table):
-            yield Kind.PARTITION
+            yield LeaseKind.PARTITION
         if table.may_change_table:
-            yield Kind.METADATA
+            yield LeaseKind.METADATA
         if table.txn_app_id is not None:
-            yield Kind.TXN_APP_ID
+            yield LeaseKind.TXN_APP_ID
         if table.checkpoint is not None:
-            yield Kind.CHECKPOINT
+            yield LeaseKind.CHECKPOINT
 
 
 def _touches_files(table: TableFootprint) -> bool:

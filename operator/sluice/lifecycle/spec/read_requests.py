@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from sluice.engines import RuntimeProfile
 from sluice.footprint import Days, JobFootprint, NotUnderstoodError
-from sluice.lifecycle.spec.compiled_spec import Works
+from sluice.lifecycle.spec.compiled_spec import CompiledSpecs
 from sluice.tables import Names, TableFacts, TableKey
 from sluice.tables.fingerprint import NoFingerprintError
 
@@ -98,7 +98,7 @@ class SpecAnswer:
 
 def reader() -> Callable[[object], object]:
     """Returns what answers in the process. It keeps the texts that it has read: questions about one spec come one after another."""
-    works = Works()
+    works = CompiledSpecs()
     profiles: Mapping[str, RuntimeProfile] = {}
     names = Names()
 

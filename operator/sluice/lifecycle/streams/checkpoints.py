@@ -6,7 +6,7 @@ from typing import Any
 
 from sluice.api.reasons import Reason
 from sluice.lifecycle.evidence.finished_jobs import has_ended
-from sluice.lifecycle.job.table_rules import Refused
+from sluice.lifecycle.job.table_rules import RefusedByPolicy
 from sluice.tables import key_of_path
 
 
@@ -68,9 +68,9 @@ def was_refused(body: Any) -> bool:
     return isinstance(status, dict) and status.get("reason") == Reason.CHECKPOINT_IN_USE.value
 
 
-def in_use(checkpoint: str, owner: str) -> Refused:
+def in_use(checkpoint: str, owner: str) -> RefusedByPolicy:
     """`owner`: what the job's status may call the one whose it is."""
-    return Refused(
+    return RefusedByPolicy(
         Reason.CHECKPOINT_IN_USE,
         f"not run, because {owner} uses the checkpoint {checkpoint} and has not ended: of two streams on one checkpoint each would "
         "go on from the other's batches. Delete that job, or give this one a checkpoint of its own, and create it again",

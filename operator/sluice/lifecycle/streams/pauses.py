@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from sluice.admission import Decision, Waiter
+from sluice.admission import AdmissionDecision, Waiter
 from sluice.admission.stream_yield import Breaks, NoRoom, needed_for, why_no_room
 from sluice.api.durations import seconds
 from sluice.api.job import WhenBlocked, Yield
@@ -100,7 +100,7 @@ def may_be_paused_for(job: JobView) -> bool:
 
 
 def to_ask(
-    waiter: Waiter, decision: Decision, streams: Mapping[str, RunningStream], now: datetime
+    waiter: Waiter, decision: AdmissionDecision, streams: Mapping[str, RunningStream], now: datetime
 ) -> tuple[str, ...]:
     """The streams that are to be asked, by uid, so that the waiter can go; none where anything else is in its way, where one of
     them is yet to have its turn, or where one doesn't stop though it was asked to. Those ahead of it for whom they pause already
@@ -131,7 +131,7 @@ def to_ask(
 
 
 def _to_make_a_place(
-    waiter: Waiter, decision: Decision, streams: Mapping[str, RunningStream], now: datetime
+    waiter: Waiter, decision: AdmissionDecision, streams: Mapping[str, RunningStream], now: datetime
 ) -> tuple[str, ...]:
     """The one stream that is enough where a table has no place left for another writer; none where one stops for the waiter
     already, or others wait for the place before it."""

@@ -1,6 +1,15 @@
 """Finds what a table's own log tells of its writers, for a team that has installed nothing yet."""
 
-from sluice.offline.history.log import Commit, LogNotFoundError, read_log
-from sluice.offline.history.replay import Collision, Fate, History, Writer, replayed
+from sluice.offline.history.log import HistoryCommit, LogNotFoundError, read_log
+from sluice.offline.history.replay import Collision, Fate, HistoryReport, HistoryWriter, replayed
 
-__all__ = ["Collision", "Commit", "Fate", "History", "LogNotFoundError", "Writer", "read_log", "replayed"]
+__all__ = [
+    "Collision",
+    "Fate",
+    "HistoryCommit",
+    "HistoryReport",
+    "HistoryWriter",
+    "LogNotFoundError",
+    "read_log",
+    "replayed",
+]

@@ -27,7 +27,7 @@ class LogNotFoundError(LookupError):
 
 
 @dataclass(frozen=True, slots=True)
-class Commit:
+class HistoryCommit:
     version: int
     timestamp: int
     """The time, in milliseconds."""
@@ -56,7 +56,7 @@ class Commit:
 class Log:
     location: str
     partition_columns: tuple[str, ...]
-    commits: list[Commit] = field(default_factory=list)
+    commits: list[HistoryCommit] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
     checkpoints: int = 0
     """Checkpoints, which are not read: they hold the table's state, not who made which commit."""
@@ -146,7 +146,7 @@ def _named_by_files(actions: list[Json]) -> tuple[str, ...] | None:
     return None
 
 
-def _commit(version: int, actions: list[Json], columns: tuple[str, ...]) -> Commit:
+def _commit(version: int, actions: list[Json], columns: tuple[str, ...]) -> HistoryCommit:
     info: Json = next((action["commitInfo"] for action in actions if "commitInfo" in action), {})
     adds = [action["add"] for action in actions if "add" in action]
     removes = [action["remove"] for action in actions if "remove" in action]
@@ -154,7 +154,7 @@ def _commit(version: int, actions: list[Json], columns: tuple[str, ...]) -> Comm
     removed = frozenset(_partition(file, columns) for file in removes)
     added = frozenset(_partition(file, columns) for file in adds)
     writer = writer_of(info, app_ids)
-    return Commit(
+    return HistoryCommit(
         version=version,
         timestamp=int(info.get("inCommitTimestamp") or info.get("timestamp") or 0),
         writer=writer.name,

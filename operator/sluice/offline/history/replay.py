@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from sluice.offline.history.log import Commit, Log
+from sluice.offline.history.log import HistoryCommit, Log
 
 _MOST_BACK = 100
 """How many earlier commits each one is compared with."""
@@ -32,7 +32,7 @@ class Fate(IntEnum):
 
 
 @dataclass
-class Writer:
+class HistoryWriter:
     name: str
     commits: int = 0
     without_pin: int = 0
@@ -70,10 +70,10 @@ class Collision:
 
 
 @dataclass
-class History:
+class HistoryReport:
     log: Log
     within_seconds: float
-    writers: list[Writer]
+    writers: list[HistoryWriter]
     collisions: list[Collision]
     """The collisions, those that met most often first."""
     overlapping: int = 0
@@ -86,10 +86,10 @@ class History:
         return sum(collision.of(fate) for collision in self.collisions)
 
 
-def replayed(log: Log, within_seconds: float = 600) -> History:
+def replayed(log: Log, within_seconds: float = 600) -> HistoryReport:
     commits = log.commits
     collisions: dict[tuple[str, str], Collision] = {}
-    found = History(log, within_seconds, _writers(commits), [])
+    found = HistoryReport(log, within_seconds, _writers(commits), [])
     for position, loser in enumerate(commits):
         if loser.read_version is None:
             found.without_read_version += 1
@@ -114,7 +114,7 @@ def replayed(log: Log, within_seconds: float = 600) -> History:
     return found
 
 
-def _before(commits: Sequence[Commit], position: int, window: float) -> Iterator[Commit]:
+def _before(commits: Sequence[HistoryCommit], position: int, window: float) -> Iterator[HistoryCommit]:
     """Yields the commits that overlapped, and those that came shortly before."""
     own = commits[position]
     for winner in reversed(commits[max(0, position - _MOST_BACK) : position]):
@@ -126,7 +126,12 @@ def _before(commits: Sequence[Commit], position: int, window: float) -> Iterator
 
 
 def _count(
-    collision: Collision, loser: Commit, winner: Commit, columns: tuple[str, ...], *, together: bool
+    collision: Collision,
+    loser: HistoryCommit,
+    winner: HistoryCommit,
+    columns: tuple[str, ...],
+    *,
+    together: bool,
 ) -> Fate:
     if together:
         fate = fate_of(loser, winner, columns)
@@ -139,7 +144,7 @@ def _count(
     return fate
 
 
-def _weigh(collision: Collision, loser: Commit) -> None:
+def _weigh(collision: Collision, loser: HistoryCommit) -> None:
     if loser.timestamp > 0:
         collision.hours[loser.timestamp // _HOUR % 24] += 1
     if loser.took is None:
@@ -148,7 +153,7 @@ def _weigh(collision: Collision, loser: Commit) -> None:
         collision.at_stake += loser.took
 
 
-def fate_of(loser: Commit, winner: Commit, columns: tuple[str, ...]) -> Fate:
+def fate_of(loser: HistoryCommit, winner: HistoryCommit, columns: tuple[str, ...]) -> Fate:
     if winner.metadata:
         return Fate.SAME
     if loser.reads is None:
@@ -163,12 +168,12 @@ def fate_of(loser: Commit, winner: Commit, columns: tuple[str, ...]) -> Fate:
     return Fate.SPLIT if len(loser.touches) > len(shared) else Fate.SAME
 
 
-def _writers(commits: Sequence[Commit]) -> list[Writer]:
-    found: dict[str, Writer] = {}
+def _writers(commits: Sequence[HistoryCommit]) -> list[HistoryWriter]:
+    found: dict[str, HistoryWriter] = {}
     touched: dict[str, set[object]] = defaultdict(set)
     everywhere = {partition for commit in commits for partition in commit.touches}
     for commit in commits:
-        writer = found.setdefault(commit.writer, Writer(commit.writer, is_named=commit.is_named))
+        writer = found.setdefault(commit.writer, HistoryWriter(commit.writer, is_named=commit.is_named))
         writer.commits += 1
         touched[commit.writer] |= commit.touches
         if commit.reads is not None and commit.reads.is_everything and commit.touches:

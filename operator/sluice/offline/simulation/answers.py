@@ -6,8 +6,8 @@ from sluice.api.base import Json
 from sluice.api.manifests import Trouble
 from sluice.offline.answers import troubles_json
 from sluice.offline.simulation.history_trace import Lived
-from sluice.offline.simulation.run import Run
-from sluice.offline.simulation.simulated import Simulation, times
+from sluice.offline.simulation.run import SimulatedRun
+from sluice.offline.simulation.simulation import Simulation, times
 
 
 def simulation_json(
@@ -15,7 +15,7 @@ def simulation_json(
     assumptions: Iterable[str] = (),
     troubles: Iterable[Trouble] = (),
     history: Lived | None = None,
-    pinned: Run | None = None,
+    pinned: SimulatedRun | None = None,
 ) -> Json:
     """`pinned`: the history's jobs under Sluice's queue, if each had named the partitions that it wrote."""
     runs = {
@@ -47,7 +47,7 @@ def simulation_json(
     }
 
 
-def _run(run: Run, found: Simulation) -> Json:
+def _run(run: SimulatedRun, found: Simulation) -> Json:
     return {
         "makespan": run.makespan / 1000,
         "timesTheBound": times(run, found.bound),

@@ -20,27 +20,27 @@ from enum import StrEnum
 from sluice.api.job import Operation
 from sluice.api.tables import TableRef
 from sluice.footprint import JobFootprint
-from sluice.offline.history import Commit
+from sluice.offline.history import HistoryCommit
 from sluice.offline.history.log import Log
 from sluice.offline.history.log import Partition as Values
-from sluice.offline.simulation.run import Run, Span
+from sluice.offline.simulation.run import SimulatedRun, Span
 from sluice.offline.simulation.touches import (
     EVERYTHING,
     NOTHING,
     Partition,
-    Touched,
+    TouchedTables,
     facts_by_partitions,
     footprint_of_touched,
     key_of_table,
 )
-from sluice.offline.simulation.trace import Rules, Trace, TracedJob
+from sluice.offline.simulation.trace import Trace, TracedJob, TraceRules
 from sluice.tables import Dialect, databricks, oss
 
 TABLE = TableRef(path="file:/the-table")
 """The table's name in a trace: where a copied log comes from is not known."""
 
 
-class Told(StrEnum):
+class DurationSource(StrEnum):
     """How a duration is known."""
 
     MEASURED = "measured"
@@ -60,19 +60,19 @@ class Lived:
     pinned: Trace
     """The same, if each job had read no more than the partitions that it wrote."""
     dialect: Dialect | None
-    durations: Mapping[Told, int]
+    durations: Mapping[DurationSource, int]
     """How many durations are known in which way."""
     left_out: Mapping[str, int]
     """How many commits are no jobs, and why."""
 
     @property
-    def as_it_was(self) -> Run:
+    def as_it_was(self) -> SimulatedRun:
         spans = (Span(job.name, job.at, job.at + job.duration) for job in self.trace.jobs)
-        return Run(self.trace, tuple(spans))
+        return SimulatedRun(self.trace, tuple(spans))
 
 
-def lived(log: Log, assumed: int, rules: Rules | None = None) -> Lived:
-    durations: Counter[Told] = Counter()
+def lived(log: Log, assumed: int, rules: TraceRules | None = None) -> Lived:
+    durations: Counter[DurationSource] = Counter()
     left_out: Counter[str] = Counter()
     made = _Footprints(log)
     jobs: list[TracedJob] = []
@@ -95,7 +95,7 @@ def lived(log: Log, assumed: int, rules: Rules | None = None) -> Lived:
     )
 
 
-def _why_no_job(commit: Commit) -> str | None:
+def _why_no_job(commit: HistoryCommit) -> str | None:
     if commit.version == 0:
         return "made the table"
     if commit.timestamp <= 0:
@@ -105,16 +105,16 @@ def _why_no_job(commit: Commit) -> str | None:
     return None
 
 
-def _duration(commit: Commit, at: Mapping[int, int], assumed: int) -> tuple[int, Told]:
+def _duration(commit: HistoryCommit, at: Mapping[int, int], assumed: int) -> tuple[int, DurationSource]:
     if commit.took is not None:
-        return min(commit.took, commit.timestamp), Told.MEASURED
+        return min(commit.took, commit.timestamp), DurationSource.MEASURED
     read = commit.read_version
     after, next_one = (None, None) if read is None else (at.get(read), at.get(read + 1))
     longest = max(0, commit.timestamp - after) if after is not None else commit.timestamp
     if read is not None and read + 1 < commit.version and next_one is not None:
         shortest = max(0, commit.timestamp - next_one)
-        return max(shortest, min(assumed, longest)), Told.BOUNDED
-    return min(assumed, longest), Told.ASSUMED
+        return max(shortest, min(assumed, longest)), DurationSource.BOUNDED
+    return min(assumed, longest), DurationSource.ASSUMED
 
 
 class _Footprints:
@@ -127,26 +127,26 @@ class _Footprints:
             {partition for commit in log.commits for partition in commit.touches},
             key=lambda values: [(value is not None, value or "") for value in values],
         )
-        self._made: dict[Touched | tuple[object, ...], JobFootprint] = {}
+        self._made: dict[TouchedTables | tuple[object, ...], JobFootprint] = {}
 
-    def as_said(self, commit: Commit) -> JobFootprint:
+    def as_said(self, commit: HistoryCommit) -> JobFootprint:
         return self._footprint(commit, self._read(commit))
 
-    def as_touched(self, commit: Commit) -> JobFootprint:
+    def as_touched(self, commit: HistoryCommit) -> JobFootprint:
         return self._footprint(commit, None if commit.reads is None else commit.touches)
 
-    def _read(self, commit: Commit) -> frozenset[Values] | None:
+    def _read(self, commit: HistoryCommit) -> frozenset[Values] | None:
         """The partitions that it read; None for nothing."""
         if commit.reads is None:
             return None
         held = {one for one in self._partitions if commit.reads.hold(one, self._columns)}
         return frozenset(held) | commit.removes
 
-    def _footprint(self, commit: Commit, reads: frozenset[Values] | None) -> JobFootprint:
+    def _footprint(self, commit: HistoryCommit, reads: frozenset[Values] | None) -> JobFootprint:
         everything = reads is not None and len(reads) == len(self._partitions)
         key = (_operation(commit), everything or reads, commit.touches, commit.metadata)
         if key not in self._made:
-            touched = Touched(
+            touched = TouchedTables(
                 TABLE,
                 _operation(commit),
                 EVERYTHING if everything else self._conditions(reads),
@@ -179,7 +179,7 @@ def _dialect(log: Log) -> Dialect | None:
     return {"oss": oss(None), "databricks": databricks(None)}.get(kinds.pop()) if len(kinds) == 1 else None
 
 
-def _operation(commit: Commit) -> Operation:
+def _operation(commit: HistoryCommit) -> Operation:
     """The operation whose rules hold for what the commit did, whatever it is called."""
     if commit.metadata:
         return Operation.ALTER

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import heappop, heappush, merge
 
-from sluice.offline.simulation.run import Run, Span
+from sluice.offline.simulation.run import SimulatedRun, Span
 from sluice.offline.simulation.trace import Trace
 from sluice.tables import TableKey
 
@@ -78,17 +78,17 @@ class _Locks:
         return True
 
 
-def in_lines(trace: Trace) -> Run:
+def in_lines(trace: Trace) -> SimulatedRun:
     """Strict FIFO: a job goes when all that came before it to any of its tables have ended."""
     return _run(trace, _Lines([job.footprint.keys for job in trace.jobs]))
 
 
-def by_locks(trace: Trace) -> Run:
+def by_locks(trace: Trace) -> SimulatedRun:
     """A mutex a table: one writer at a time; whoever waits for another table besides doesn't hold the others up."""
     return _run(trace, _Locks([job.footprint.keys for job in trace.jobs]))
 
 
-def _run(trace: Trace, way: _Lines | _Locks) -> Run:
+def _run(trace: Trace, way: _Lines | _Locks) -> SimulatedRun:
     jobs = trace.jobs
     running: list[tuple[int, int]] = []
     spans: list[Span] = []
@@ -105,4 +105,4 @@ def _run(trace: Trace, way: _Lines | _Locks) -> Run:
         for job in going:
             spans.append(Span(jobs[job].name, now, now + jobs[job].duration))
             heappush(running, (now + jobs[job].duration, job))
-    return Run(trace, tuple(spans))
+    return SimulatedRun(trace, tuple(spans))

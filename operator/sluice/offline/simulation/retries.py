@@ -9,8 +9,8 @@ from heapq import heapify, heappop, heappush
 from random import Random
 
 from sluice.conflicts import Level
-from sluice.offline.simulation.queued import Told
-from sluice.offline.simulation.run import Run, Span
+from sluice.offline.simulation.queue_play import Told
+from sluice.offline.simulation.run import SimulatedRun, Span
 from sluice.offline.simulation.trace import Trace
 from sluice.offline.simulation.verdicts import Verdicts
 
@@ -23,7 +23,7 @@ _COMMITS, _STARTS = 0, 1
 
 @dataclass(frozen=True)
 class Retried:
-    run: Run
+    run: SimulatedRun
     surely: int
     """How many runs were aborted for certain. The others may have been, by what their rules can tell before."""
     unnoticed: int
@@ -65,7 +65,7 @@ def retried(trace: Trace, verdicts: Verdicts, seed: int, told: Told = lambda _: 
         pause = min(LONGEST_PAUSE, FIRST_PAUSE << min(aborts[number], 20))
         aborts[number] += 1
         heappush(events, (now + int(pause * (0.5 + chance.random())), _STARTS, number))
-    return Retried(Run(trace, tuple(spans)), surely, unnoticed)
+    return Retried(SimulatedRun(trace, tuple(spans)), surely, unnoticed)
 
 
 def _worst_since(began: int, kind: int, last: OrderedDict[int, int], verdicts: Verdicts) -> Level:

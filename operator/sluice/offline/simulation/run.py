@@ -19,7 +19,7 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Run:
+class SimulatedRun:
     trace: Trace
     spans: tuple[Span, ...]
 

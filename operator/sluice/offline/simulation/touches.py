@@ -21,7 +21,7 @@ NOTHING: Final[tuple[Partition, ...]] = ()
 
 
 @dataclass(frozen=True)
-class Touched:
+class TouchedTables:
     """What a job does to one table, for certain."""
 
     table: TableRef
@@ -32,7 +32,7 @@ class Touched:
 
 
 def footprint_of_touched(
-    touched: Iterable[Touched], facts: Mapping[TableKey, TableFacts], names: Names | None = None
+    touched: Iterable[TouchedTables], facts: Mapping[TableKey, TableFacts], names: Names | None = None
 ) -> JobFootprint:
     """`facts`: about each of the tables, by the one key that `names` gives it."""
     around = Surroundings(facts=facts, names=names or Names())

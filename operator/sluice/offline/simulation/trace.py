@@ -35,7 +35,7 @@ class TracedJob:
 
 
 @dataclass(frozen=True)
-class Rules:
+class TraceRules:
     """What policies say of tables, as far as the queue heeds it."""
 
     most_writers: Mapping[TableKey, int] = field(default_factory=dict)
@@ -55,11 +55,11 @@ class Trace:
     """Jobs in the order in which they came."""
 
     jobs: tuple[TracedJob, ...]
-    rules: Rules = field(default_factory=Rules)
+    rules: TraceRules = field(default_factory=TraceRules)
 
     @classmethod
-    def of(cls, jobs: Iterable[TracedJob], rules: Rules | None = None) -> "Trace":
-        return cls(tuple(sorted(jobs, key=lambda job: job.order)), rules or Rules())
+    def of(cls, jobs: Iterable[TracedJob], rules: TraceRules | None = None) -> "Trace":
+        return cls(tuple(sorted(jobs, key=lambda job: job.order)), rules or TraceRules())
 
     @cached_property
     def begins(self) -> int:

@@ -18,16 +18,16 @@ from sluice.footprint import JobFootprint, NotUnderstoodError
 from sluice.offline.assumptions import in_one
 from sluice.offline.files import STANDARD_INPUT, read_files
 from sluice.offline.jobs import Job, manifests_of
-from sluice.offline.known_facts import Knowledge
+from sluice.offline.known_facts import KnownFacts
 from sluice.offline.simulation.touches import (
     NOTHING,
     Partition,
-    Touched,
+    TouchedTables,
     facts_by_partitions,
     footprint_of_touched,
     key_of_table,
 )
-from sluice.offline.simulation.trace import AGE_AFTER, Rules, Trace, TracedJob
+from sluice.offline.simulation.trace import AGE_AFTER, Trace, TracedJob, TraceRules
 from sluice.offline.simulation.trace_fields import GivenJob, GivenTouch
 from sluice.offline.workspace import gathered
 from sluice.predicates import PredicateError
@@ -215,7 +215,7 @@ def _job(given: GivenJob, place: str) -> Job:
 class _Footprints:
     """Makes the footprints of a trace's jobs, each text once."""
 
-    def __init__(self, knowledge: Knowledge, jobs: Iterable[GivenJob]) -> None:
+    def __init__(self, knowledge: KnownFacts, jobs: Iterable[GivenJob]) -> None:
         self._knowledge = knowledge
         self._made: dict[tuple[str, str], JobFootprint] = {}
         self._columns: dict[TableKey, dict[str, None]] = defaultdict(dict)
@@ -247,11 +247,11 @@ class _Footprints:
         return known(facts_by_partitions(list(self._columns.get(key, ()))), self._knowledge.declared(key))
 
 
-def _touched(given: GivenTouch) -> Touched:
+def _touched(given: GivenTouch) -> TouchedTables:
     reads: Sequence[Partition] | None = given.partitions if given.reads is None else given.reads
     if given.reads is None and given.operation in _BLIND:
         reads = NOTHING
-    return Touched(given.table, given.operation, reads, given.partitions)
+    return TouchedTables(given.table, given.operation, reads, given.partitions)
 
 
 def _traced(
@@ -270,7 +270,7 @@ def _traced(
         yield TracedJob(given.name, given.at, given.duration, footprint, priority)
 
 
-def rules_of(knowledge: Knowledge, tables: Iterable[TableKey], age_after: int) -> Rules:
+def rules_of(knowledge: KnownFacts, tables: Iterable[TableKey], age_after: int) -> TraceRules:
     """What policies say of the queue for these tables."""
     most = {key: one.declared.admission.max_writers for key, one in knowledge.declarations.by_table.items()}
     ages = {
@@ -284,10 +284,10 @@ def rules_of(knowledge: Knowledge, tables: Iterable[TableKey], age_after: int) -
             ]
         )
     }
-    return Rules({key: count for key, count in most.items() if count is not None}, ages, age_after)
+    return TraceRules({key: count for key, count in most.items() if count is not None}, ages, age_after)
 
 
-def _not_played(knowledge: Knowledge, jobs: Iterable[GivenJob]) -> Iterator[str]:
+def _not_played(knowledge: KnownFacts, jobs: Iterable[GivenJob]) -> Iterator[str]:
     """What jobs and policies say that changes when jobs run, and is not played."""
     found: dict[str, int] = defaultdict(int)
     for admission in (job.spec.admission for job in jobs if job.spec is not None):

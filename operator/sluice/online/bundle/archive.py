@@ -9,7 +9,7 @@ from typing import Any
 
 from sluice.api.base import Json
 from sluice.api.json_text import as_json
-from sluice.online.bundle.object_masking import RULES, STILL_IN_IT, Masking
+from sluice.online.bundle.masked_objects import RULES, STILL_IN_IT, ObjectMasking
 
 MOST_BYTES = 50_000_000
 MOST_BYTES_OF_OBJECT = 8_000_000
@@ -33,7 +33,7 @@ class Bundle:
     job: str
     at: datetime
     made_by: str
-    masking: Masking
+    masking: ObjectMasking
     parts: list[Collected] = field(default_factory=list)
     not_collected: list[tuple[str, str]] = field(default_factory=list)
     """What, and why not."""

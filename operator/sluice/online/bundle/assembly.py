@@ -9,9 +9,9 @@ from sluice.online.access.connection import Installation, cluster
 from sluice.online.access.errors import OnlineError
 from sluice.online.access.job_names import job_names
 from sluice.online.bundle.archive import Bundle
-from sluice.online.bundle.collection import Collecting
-from sluice.online.bundle.job_parts import OfJob, collect_around_job, collect_job
-from sluice.online.bundle.object_masking import Masking
+from sluice.online.bundle.collection import Collection
+from sluice.online.bundle.job_parts import JobParts, collect_around_job, collect_job
+from sluice.online.bundle.masked_objects import ObjectMasking
 from sluice.online.bundle.operator_parts import (
     collect_operator,
     collect_versions,
@@ -21,7 +21,7 @@ from sluice.online.bundle.operator_parts import (
 
 
 @dataclass(frozen=True)
-class Asked:
+class BundleOptions:
     job: str
     namespace: str | None = None
     operator_namespace: str | None = None
@@ -29,21 +29,21 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Made:
+class MadeBundle:
     name: str
     """What the file is called where nobody says otherwise."""
     content: bytes
     not_collected: int
 
 
-async def bundle_of(asked: Asked, say: Callable[[str], None]) -> Made:
+async def bundle_of(asked: BundleOptions, say: Callable[[str], None]) -> MadeBundle:
     """Raises OnlineError where nothing is there of such a job, or the cluster answers nobody."""
     (job,) = job_names([asked.job], asked.namespace)
     now = datetime.now(UTC)
     made_by = f"sluice {version_of_this()}"
-    bundle = Bundle(str(job), now, made_by, Masking(job.name, job.namespace))
+    bundle = Bundle(str(job), now, made_by, ObjectMasking(job.name, job.namespace))
     async with cluster() as kube:
-        collecting, found = Collecting(kube, bundle, say), OfJob(job)
+        collecting, found = Collection(kube, bundle, say), JobParts(job)
         await collect_job(collecting, found)
         if not found.is_there:
             why = "; ".join(f"{what}: {why}" for what, why in bundle.not_collected)
@@ -62,4 +62,4 @@ async def bundle_of(asked: Asked, say: Callable[[str], None]) -> Made:
         await collect_versions(collecting, at)
     folder = f"sluice-bundle-{job.namespace}-{job.name}-{now:%Y%m%dT%H%M%SZ}"
     content = bundle.packed(folder)
-    return Made(f"{folder}.tar.gz", content, len(bundle.not_collected))
+    return MadeBundle(f"{folder}.tar.gz", content, len(bundle.not_collected))

@@ -18,7 +18,7 @@ MOST_OBJECTS = 200
 """Of one kind."""
 
 
-class Collecting:
+class Collection:
     def __init__(self, kube: Kube, bundle: Bundle, say: Say) -> None:
         self.kube = kube
         self.bundle = bundle

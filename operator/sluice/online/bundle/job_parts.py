@@ -13,9 +13,9 @@ from sluice.kube.client import ApiError, KindMissingError, NotFoundError
 from sluice.kube.resources import CONFIG_MAPS, EVENTS, JOBS, PODS, POLICIES, Resource
 from sluice.online.access.job_names import JobName
 from sluice.online.access.job_objects import attempts_of, object_in, objects_in, status_in
-from sluice.online.bundle.collection import Collecting
+from sluice.online.bundle.collection import Collection
 from sluice.online.bundle.logs import end_of_log
-from sluice.online.queue.queue_listing import FORBIDDEN, every, queues
+from sluice.online.queue.queue_objects import FORBIDDEN, every, queues
 from sluice.online.queue.table_queues import Policies
 from sluice.tables import TableKey, keys_of
 
@@ -24,7 +24,7 @@ _MOST_WITH_EVENTS = 60
 
 
 @dataclass
-class OfJob:
+class JobParts:
     """What was found, by which more is found."""
 
     job: JobName
@@ -64,7 +64,7 @@ class OfJob:
         return list(dict.fromkeys(str(one.get("table")) for one in footprint))
 
 
-async def collect_job(collecting: Collecting, found: OfJob) -> None:
+async def collect_job(collecting: Collection, found: JobParts) -> None:
     """Raises ApiError where nothing can be asked at all."""
     job, bundle = found.job, collecting.bundle
     try:
@@ -80,7 +80,7 @@ async def collect_job(collecting: Collecting, found: OfJob) -> None:
     await _collect_events(collecting, found)
 
 
-async def collect_around_job(collecting: Collecting, found: OfJob) -> None:
+async def collect_around_job(collecting: Collection, found: JobParts) -> None:
     await _collect_reports(collecting, found)
     await collect_policies(collecting, found)
     await _collect_queue(collecting, found)
@@ -94,7 +94,7 @@ def _application_kinds() -> Iterator[Resource]:
             yield Resource(engine.api, engine.plural)
 
 
-async def _collect_applications(collecting: Collecting, found: OfJob, resource: Resource) -> None:
+async def _collect_applications(collecting: Collection, found: JobParts, resource: Resource) -> None:
     what = f"its applications of {resource.api_version}"
     async with collecting.part(what):
         try:
@@ -108,7 +108,7 @@ async def _collect_applications(collecting: Collecting, found: OfJob, resource: 
             collecting.bundle.add(f"applications/{name}.json", f"{what.removeprefix('its ')}: {name}", one)
 
 
-async def _collect_pods(collecting: Collecting, found: OfJob) -> None:
+async def _collect_pods(collecting: Collection, found: JobParts) -> None:
     async with collecting.part("its pods"):
         found.pods += await collecting.some(PODS, found.job.namespace, found.selector)
         ids = sorted(_spark_ids(found))
@@ -125,13 +125,13 @@ async def _collect_pods(collecting: Collecting, found: OfJob) -> None:
             collecting.bundle.add(f"pods/{name}.json", f"pod {name}", pod)
 
 
-def _spark_ids(found: OfJob) -> set[str]:
+def _spark_ids(found: JobParts) -> set[str]:
     of_pods = {object_in(pod["metadata"].get("labels")).get(LABEL_SPARK) for pod in found.pods}
     of_status = {object_in(one.get("driver")).get("sparkApplication") for one in found.attempts}
     return {str(one) for one in of_pods | of_status if one}
 
 
-async def _collect_events(collecting: Collecting, found: OfJob) -> None:
+async def _collect_events(collecting: Collection, found: JobParts) -> None:
     job = found.job
     async with collecting.part("Events"):
         if found.body is None:
@@ -152,7 +152,7 @@ def _last_seen(event: Json) -> str:
     return str(next((one for one in told if one), ""))
 
 
-async def _collect_reports(collecting: Collecting, found: OfJob) -> None:
+async def _collect_reports(collecting: Collection, found: JobParts) -> None:
     for attempt in found.attempts:
         name = object_in(attempt.get("report")).get("configMap")
         if not name:
@@ -163,7 +163,7 @@ async def _collect_reports(collecting: Collecting, found: OfJob) -> None:
             collecting.bundle.add(f"reports/{name}.json", what, body)
 
 
-async def collect_policies(collecting: Collecting, found: OfJob) -> None:
+async def collect_policies(collecting: Collection, found: JobParts) -> None:
     async with collecting.part("policies of its tables"):
         policies = await _policies(collecting, found.job.namespace)
         known = Policies(policies)
@@ -180,7 +180,7 @@ def _keys_of(policy: Json) -> Iterable[TableKey]:
     return [key for key in keys_of(table.get("name"), table.get("path")) if key is not None]
 
 
-async def _policies(collecting: Collecting, namespace: str) -> Sequence[Json]:
+async def _policies(collecting: Collection, namespace: str) -> Sequence[Json]:
     """Lists all policies, however many there are: any of them may declare a table of the job."""
     try:
         return await every(collecting.kube, POLICIES, None)
@@ -191,7 +191,7 @@ async def _policies(collecting: Collecting, namespace: str) -> Sequence[Json]:
     return await every(collecting.kube, POLICIES, namespace)
 
 
-async def _collect_queue(collecting: Collecting, found: OfJob) -> None:
+async def _collect_queue(collecting: Collection, found: JobParts) -> None:
     async with collecting.part("the queues of its tables"):
         answer = await queues(found.job.namespace, None)
         own = [
@@ -206,7 +206,7 @@ async def _collect_queue(collecting: Collecting, found: OfJob) -> None:
         collecting.bundle.add("queue.json", "what `sluice queue` says of its tables", content)
 
 
-async def _collect_driver_logs(collecting: Collecting, found: OfJob) -> None:
+async def _collect_driver_logs(collecting: Collection, found: JobParts) -> None:
     for pod in found.pods:
         metadata = pod["metadata"]
         if object_in(metadata.get("labels")).get(LABEL_ROLE) != "driver" or not _has_begun(pod):

@@ -23,11 +23,11 @@ from sluice.online.access.connection import Installation
 from sluice.online.access.errors import OnlineError
 from sluice.online.access.job_names import JobName
 from sluice.online.access.job_objects import object_in, objects_in, status_in
-from sluice.online.bundle.collection import Collecting
-from sluice.online.bundle.job_parts import OfJob
+from sluice.online.bundle.collection import Collection
+from sluice.online.bundle.job_parts import JobParts
 from sluice.online.bundle.logs import end_of_log, lines_about
 from sluice.online.doctor import examination
-from sluice.online.leases.lease_listing import listed
+from sluice.online.leases.lease_list import listed
 
 _OPERATOR_PODS = f"{names.LABEL_CHART},app.kubernetes.io/component=operator"
 
@@ -39,7 +39,7 @@ def version_of_this() -> str:
         return "a checkout that is not installed"
 
 
-async def installation_of(collecting: Collecting, job: JobName) -> Installation | None:
+async def installation_of(collecting: Collection, job: JobName) -> Installation | None:
     """The installation that claims the job's namespace; None where that can't be told."""
     found: Installation | None = None
     async with collecting.part("who runs the job"):
@@ -69,7 +69,7 @@ def _claiming(namespace: str, claims: Iterable[str]) -> Installation | None:
     return Installation(one.identity.namespace, one.identity.deployment, watch_namespaces=one.namespaces)
 
 
-async def collect_operator(collecting: Collecting, found: OfJob, at: Installation) -> None:
+async def collect_operator(collecting: Collection, found: JobParts, at: Installation) -> None:
     at = await _collect_configuration(collecting, at)
     await _collect_lease(collecting, at)
     await _collect_leases(collecting, found, at)
@@ -77,7 +77,7 @@ async def collect_operator(collecting: Collecting, found: OfJob, at: Installatio
     await _collect_pods(collecting, found, at)
 
 
-async def collect_versions(collecting: Collecting, at: Installation | None) -> None:
+async def collect_versions(collecting: Collection, at: Installation | None) -> None:
     told: Json = {"sluice": version_of_this()}
     async with collecting.part("the version of Kubernetes"):
         told["kubernetes"] = await version_of(collecting.kube)
@@ -107,7 +107,7 @@ def _images(deployment: Json) -> Json:
     }
 
 
-async def _collect_configuration(collecting: Collecting, at: Installation) -> Installation:
+async def _collect_configuration(collecting: Collection, at: Installation) -> Installation:
     """Returns the installation as it is configured, as far as that can be read."""
     known = at
     async with collecting.part("the operator's configuration"):
@@ -137,7 +137,7 @@ def _configuration(text: str, where: str) -> OperatorConfig:
         raise OnlineError(str(error)) from error
 
 
-async def _collect_lease(collecting: Collecting, at: Installation) -> None:
+async def _collect_lease(collecting: Collection, at: Installation) -> None:
     async with collecting.part("who leads, and the operator's conditions"):
         lease = await collecting.kube.get(LEASES, at.namespace, names.leader_lease(at.deployment))
         annotations = object_in(lease["metadata"].get("annotations"))
@@ -149,7 +149,7 @@ async def _collect_lease(collecting: Collecting, at: Installation) -> None:
         collecting.bundle.add("operator/leader.json", "the operator's Lease and conditions", content)
 
 
-async def _collect_leases(collecting: Collecting, found: OfJob, at: Installation) -> None:
+async def _collect_leases(collecting: Collection, found: JobParts, at: Installation) -> None:
     async with collecting.part("leases on its tables"):
         answer = answers.leases_json(at, await listed(at))
         own = {
@@ -166,20 +166,20 @@ async def _collect_leases(collecting: Collecting, found: OfJob, at: Installation
         collecting.bundle.add("leases.json", what, content)
 
 
-def _is_of(lease: Json, found: OfJob) -> bool:
+def _is_of(lease: Json, found: JobParts) -> bool:
     uid, _, _ = str(lease["holder"]).partition("/")
     return uid == found.uid if found.uid is not None else lease["job"] == str(found.job)
 
 
-async def _collect_doctor(collecting: Collecting, at: Installation) -> None:
+async def _collect_doctor(collecting: Collection, at: Installation) -> None:
     async with collecting.part("what `sluice doctor` finds"):
-        found = await examination.examined(at, examination.Asked(deployment=at.deployment))
+        found = await examination.examined(at, examination.ExaminationOptions(deployment=at.deployment))
         collecting.bundle.add(
             "operator/doctor.json", "what `sluice doctor` finds", answers.doctor_json(found)
         )
 
 
-async def _collect_pods(collecting: Collecting, found: OfJob, at: Installation) -> None:
+async def _collect_pods(collecting: Collection, found: JobParts, at: Installation) -> None:
     pods: list[Json] = []
     async with collecting.part("the operator's pods"):
         pods = await collecting.some(PODS, at.namespace, _OPERATOR_PODS)
@@ -196,7 +196,7 @@ async def _collect_pods(collecting: Collecting, found: OfJob, at: Installation) 
 
 
 async def _collect_log(
-    collecting: Collecting, found: OfJob, pod: Json, container: str, *, previous: bool = False
+    collecting: Collection, found: JobParts, pod: Json, container: str, *, previous: bool = False
 ) -> None:
     name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
     before = ".before-its-restart" if previous else ""

@@ -33,7 +33,7 @@ _LIFT = "mend its log; it is read again after ten minutes (docs/operations.md), 
 
 
 @dataclass(frozen=True)
-class Asked:
+class ExaminationOptions:
     """What the person says beside the installation's name."""
 
     redis_url: str | None = None
@@ -41,10 +41,10 @@ class Asked:
     deployment: str | None = None
 
 
-Check = Callable[[Kube, Installation, Asked], AsyncIterator[Finding]]
+Check = Callable[[Kube, Installation, ExaminationOptions], AsyncIterator[Finding]]
 
 
-async def examined(at: Installation, asked: Asked) -> Examination:
+async def examined(at: Installation, asked: ExaminationOptions) -> Examination:
     found: list[Finding] = []
     refused: dict[str, ApiError] = {}
     async with cluster() as kube:
@@ -80,7 +80,9 @@ def _unseen(at: Installation, refused: Mapping[str, ApiError]) -> str:
     )
 
 
-async def _with_config(kube: Kube, at: Installation, asked: Asked) -> tuple[Installation, list[Finding]]:
+async def _with_config(
+    kube: Kube, at: Installation, asked: ExaminationOptions
+) -> tuple[Installation, list[Finding]]:
     """The installation as the ConfigMap of its chart describes it."""
     place = f"ConfigMap of namespace {at.namespace} labelled {names.LABEL_CHART}"
     try:
@@ -128,7 +130,7 @@ async def _with_config(kube: Kube, at: Installation, asked: Asked) -> tuple[Inst
     ]
 
 
-async def _kubernetes(kube: Kube, _at: Installation, _asked: Asked) -> AsyncIterator[Finding]:
+async def _kubernetes(kube: Kube, _at: Installation, _asked: ExaminationOptions) -> AsyncIterator[Finding]:
     version = await version_of(kube)
     why = too_old(version)
     if why is None:
@@ -138,7 +140,7 @@ async def _kubernetes(kube: Kube, _at: Installation, _asked: Asked) -> AsyncIter
         yield fail("kubernetes", "", why, "upgrade the cluster")
 
 
-async def _definitions(kube: Kube, _at: Installation, _asked: Asked) -> AsyncIterator[Finding]:
+async def _definitions(kube: Kube, _at: Installation, _asked: ExaminationOptions) -> AsyncIterator[Finding]:
     for one in await look_at_definitions(kube):
         if one.is_older:
             yield fail("definitions", one.kind, one.what, one.cure)
@@ -150,7 +152,7 @@ async def _definitions(kube: Kube, _at: Installation, _asked: Asked) -> AsyncIte
             yield ok("definitions", one.kind, f"{names.API_VERSION} has every field of this version")
 
 
-async def _spark_operator(kube: Kube, at: Installation, _asked: Asked) -> AsyncIterator[Finding]:
+async def _spark_operator(kube: Kube, at: Installation, _asked: ExaminationOptions) -> AsyncIterator[Finding]:
     for engine in at.engines if at.profiles is not None else (EngineKind.KUBEFLOW,):
         resource = APPLICATIONS[engine]
         kind = f"{resource.plural} of {resource.api_version}"
@@ -167,7 +169,7 @@ async def _spark_operator(kube: Kube, at: Installation, _asked: Asked) -> AsyncI
                 yield finding
 
 
-async def _operator(kube: Kube, at: Installation, _asked: Asked) -> AsyncIterator[Finding]:
+async def _operator(kube: Kube, at: Installation, _asked: ExaminationOptions) -> AsyncIterator[Finding]:
     name = names.leader_lease(at.deployment)
     where = f"Lease {at.namespace}/{name}"
     look = f"kubectl get pods -n {at.namespace}; its log says why it does not lead"
@@ -202,7 +204,7 @@ async def _operator(kube: Kube, at: Installation, _asked: Asked) -> AsyncIterato
         )
 
 
-async def _rights(kube: Kube, at: Installation, asked: Asked) -> AsyncIterator[Finding]:
+async def _rights(kube: Kube, at: Installation, asked: ExaminationOptions) -> AsyncIterator[Finding]:
     account = asked.service_account or await _account_of_deployment(kube, at)
     if account is None:
         message = (
@@ -238,17 +240,17 @@ async def _account_of_deployment(kube: Kube, at: Installation) -> str | None:
     return found["spec"]["template"]["spec"].get("serviceAccountName") or "default"
 
 
-async def _installations(kube: Kube, at: Installation, _asked: Asked) -> AsyncIterator[Finding]:
+async def _installations(kube: Kube, at: Installation, _asked: ExaminationOptions) -> AsyncIterator[Finding]:
     async for finding in register_findings(kube, at):
         yield finding
 
 
-async def _fencing(kube: Kube, at: Installation, _asked: Asked) -> AsyncIterator[Finding]:
+async def _fencing(kube: Kube, at: Installation, _asked: ExaminationOptions) -> AsyncIterator[Finding]:
     async for finding in fencing_findings(kube, at):
         yield finding
 
 
-async def _runtimes(kube: Kube, at: Installation, _asked: Asked) -> AsyncIterator[Finding]:
+async def _runtimes(kube: Kube, at: Installation, _asked: ExaminationOptions) -> AsyncIterator[Finding]:
     if at.profiles is None:
         yield warn(
             "runtimes", "", "the runtime profiles are not known", "name the operator's file by --config"
@@ -259,14 +261,14 @@ async def _runtimes(kube: Kube, at: Installation, _asked: Asked) -> AsyncIterato
         yield finding
 
 
-async def _tables(kube: Kube, at: Installation, _asked: Asked) -> AsyncIterator[Finding]:
+async def _tables(kube: Kube, at: Installation, _asked: ExaminationOptions) -> AsyncIterator[Finding]:
     if at.profiles is None:
         return  # which namespaces it watches isn't known either, as the check of runtimes tells
     async for finding in table_findings(kube, at):
         yield finding
 
 
-async def _policies(kube: Kube, at: Installation, _asked: Asked) -> AsyncIterator[Finding]:
+async def _policies(kube: Kube, at: Installation, _asked: ExaminationOptions) -> AsyncIterator[Finding]:
     if at.profiles is None:
         return  # likewise
     async for finding in policy_findings(kube, at):

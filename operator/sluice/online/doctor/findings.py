@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Level(StrEnum):
+class FindingLevel(StrEnum):
     OK = "ok"
     WARN = "warn"
     """Jobs run, or it could not be found out."""
@@ -16,7 +16,7 @@ class Level(StrEnum):
 class Finding:
     check: str
     subject: str
-    level: Level
+    level: FindingLevel
     message: str
     cure: str = ""
 
@@ -29,7 +29,7 @@ class Examination:
 
     @property
     def fails(self) -> bool:
-        return any(one.level is Level.FAIL for one in self.findings)
+        return any(one.level is FindingLevel.FAIL for one in self.findings)
 
     @property
     def is_well(self) -> bool:
@@ -37,12 +37,12 @@ class Examination:
 
 
 def ok(check: str, subject: str, message: str) -> Finding:
-    return Finding(check, subject, Level.OK, message)
+    return Finding(check, subject, FindingLevel.OK, message)
 
 
 def warn(check: str, subject: str, message: str, cure: str = "") -> Finding:
-    return Finding(check, subject, Level.WARN, message, cure)
+    return Finding(check, subject, FindingLevel.WARN, message, cure)
 
 
 def fail(check: str, subject: str, message: str, cure: str = "") -> Finding:
-    return Finding(check, subject, Level.FAIL, message, cure)
+    return Finding(check, subject, FindingLevel.FAIL, message, cure)

@@ -7,7 +7,7 @@ from sluice.engines import RuntimeProfile
 from sluice.engines.account import DRIVER_RIGHTS, commands
 from sluice.kube.client import ApiError, Kube, NotFoundError
 from sluice.kube.resources import ADMISSION_POLICIES, JOBS, SERVICE_ACCOUNTS, Resource
-from sluice.kube.rights import Ask, Right, Where, may_account
+from sluice.kube.rights import AccessQuestion, Right, Where, may_account
 from sluice.online.access.connection import Installation
 from sluice.online.doctor.findings import Finding, fail, ok, warn
 from sluice.tables.identity import TableKey, key_of_path
@@ -109,11 +109,11 @@ async def _account(kube: Kube, namespace: str, account: str, used_by: list[str])
     return ok("service account", subject, f"it exists and has the rights that drivers of {whose} need")
 
 
-async def _lacking(kube: Kube, namespace: str, account: str) -> Ask | None:
+async def _lacking(kube: Kube, namespace: str, account: str) -> AccessQuestion | None:
     """The first right that the account does not have."""
     for right in _DRIVER:
         for verb in right.verbs:
-            ask = Ask(verb, right, namespace)
+            ask = AccessQuestion(verb, right, namespace)
             if not await may_account(kube, ask, namespace, account):
                 return ask
     return None

@@ -12,7 +12,7 @@ from sluice.kube.resources import POLICIES
 from sluice.online.access.connection import Installation
 from sluice.online.access.job_objects import key_of, status_in
 from sluice.online.doctor.findings import Finding, ok, warn
-from sluice.policies.conditions import Standing
+from sluice.policies.conditions import PolicyCondition
 from sluice.policies.status import standing_in
 
 MOST_FOUND = 20
@@ -91,7 +91,7 @@ def counted_policies(bodies: Iterable[Json]) -> SeenPolicies:
     for body in bodies:
         standing, status = standing_in(body), status_in(body)
         counts[_NEW if standing is None else standing.value] += 1
-        if standing is Standing.STALLED:
+        if standing is PolicyCondition.STALLED:
             told = StalledPolicy(key_of(body), str(status.get("reason")), str(status.get("message", "")))
             stalled.append(told)
     return SeenPolicies(dict(sorted(counts.items())), tuple(sorted(stalled, key=lambda one: one.policy)))

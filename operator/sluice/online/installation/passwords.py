@@ -15,7 +15,7 @@ MARK = f"{names.GROUP}/made-for"
 FOR_REDIS = "redis"
 
 
-class NoPasswordError(OnlineError):
+class PasswordMissingError(OnlineError):
     """The Secret is there without the password: to ask again at once gives the same answer."""
 
 
@@ -36,7 +36,7 @@ async def make_password(namespace: str, secret: str, key: str) -> bool:
             there = (await kube.get(SECRETS, namespace, secret)).get("data") or {}
             if there.get(key):
                 return False
-            raise NoPasswordError(
+            raise PasswordMissingError(
                 f"Secret {namespace}/{secret} is there and has no password under the key {key} of redis.key (its keys: "
                 f"{', '.join(sorted(there)) or 'none'}): set redis.key to the key that has it, or put a password under {key}"
             ) from None

@@ -26,7 +26,7 @@ class Result(StrEnum):
 
 
 @dataclass(frozen=True)
-class Decision:
+class ChangeDecision:
     result: Result
     message: str
     patch: Json | None = None
@@ -34,7 +34,7 @@ class Decision:
 
 
 @dataclass(frozen=True)
-class Told:
+class ChangeReport:
     """What became of the wish for one job."""
 
     job: JobName
@@ -52,23 +52,23 @@ class Told:
         }
 
 
-Decide = Callable[[JobName, Json], Decision]
+Decide = Callable[[JobName, Json], ChangeDecision]
 
 
-async def changed(kube: Kube, job: JobName, decide: Decide, manager: str) -> Told:
+async def changed(kube: Kube, job: JobName, decide: Decide, manager: str) -> ChangeReport:
     """Raises ApiError only where each other job would be answered alike: by nothing, or because it isn't known who asks."""
     try:
         return await _changed(kube, job, decide, manager)
     except NotFoundError:
         message = f"there is no such job: see `kubectl get deltawritejobs -n {job.namespace}`"
-        return Told(job, Result.FAILED, message)
+        return ChangeReport(job, Result.FAILED, message)
     except ApiError as error:
         if not error.status or error.status == UNAUTHORIZED:
             raise
-        return Told(job, Result.FAILED, f"the cluster refuses: {error}")
+        return ChangeReport(job, Result.FAILED, f"the cluster refuses: {error}")
 
 
-async def _changed(kube: Kube, job: JobName, decide: Decide, manager: str) -> Told:
+async def _changed(kube: Kube, job: JobName, decide: Decide, manager: str) -> ChangeReport:
     for _ in range(TRIES):
         body = await kube.get(JOBS, job.namespace, job.name)
         decision = decide(job, body)
@@ -80,8 +80,8 @@ async def _changed(kube: Kube, job: JobName, decide: Decide, manager: str) -> To
                 await kube.patch(JOBS, job.namespace, job.name, patch, as_manager=manager)
             except ConflictError:
                 continue
-        return Told(job, decision.result, decision.message, body)
-    return Told(
+        return ChangeReport(job, decision.result, decision.message, body)
+    return ChangeReport(
         job, Result.FAILED, f"it was not changed: it changed {TRIES} times meanwhile by itself: try again"
     )
 
@@ -93,6 +93,6 @@ async def jobs_that_go_on(kube: Kube, namespace: str, selector: str) -> AsyncIte
                 yield JobName(*key_of(body).split("/", 1))
 
 
-def worst(told: Sequence[Told]) -> Result:
+def worst(told: Sequence[ChangeReport]) -> Result:
     order = (Result.FAILED, Result.REFUSED)
     return next((one for one in order if any(each.result is one for each in told)), Result.CHANGED)

@@ -11,16 +11,16 @@ from sluice.kube.resources import JOBS
 from sluice.online.access.connection import cluster
 from sluice.online.access.job_names import job_names, namespace_or_usual
 from sluice.online.jobs.driver_log import driver_log
-from sluice.online.jobs.job_changes import Told
+from sluice.online.jobs.job_changes import ChangeReport
 from sluice.online.jobs.job_creation import check, create
 from sluice.online.jobs.job_files import works_in
 from sluice.online.jobs.job_follower import Say, follow, stopped_by_signals
-from sluice.online.jobs.job_progress import Course
+from sluice.online.jobs.job_progress import JobProgress
 from sluice.online.jobs.retry_requests import ask_for_another, course_of
 
 
 @dataclass(frozen=True)
-class Run:
+class JobRun:
     files: tuple[Path, ...]
     namespace: str | None
     follow: bool = True
@@ -29,12 +29,12 @@ class Run:
 
 @dataclass
 class Ended:
-    courses: list[Course] = field(default_factory=list)
+    courses: list[JobProgress] = field(default_factory=list)
     stopped_by: int | None = None
     """The signal by which somebody stopped the command."""
 
 
-async def run_jobs(request: Run, say: Say, seconds: float | None) -> Ended:
+async def run_jobs(request: JobRun, say: Say, seconds: float | None) -> Ended:
     works = works_in(request.files, request.namespace, namespace_or_usual(request.namespace))
     ended = Ended()
     async with cluster() as kube:
@@ -53,7 +53,7 @@ async def run_jobs(request: Run, say: Say, seconds: float | None) -> Ended:
 async def wait_for(
     texts: Sequence[str], namespace: str | None, say: Say, until: Phase | None, seconds: float | None
 ) -> Ended:
-    ended = Ended([Course(job) for job in job_names(texts, namespace)])
+    ended = Ended([JobProgress(job) for job in job_names(texts, namespace)])
     async with cluster() as kube:
         async with stopped_by_signals() as stop:
             await follow(kube, ended.courses, say, until=until, seconds=seconds)
@@ -63,7 +63,7 @@ async def wait_for(
     return ended
 
 
-async def retry(texts: Sequence[str], namespace: str | None) -> list[Told]:
+async def retry(texts: Sequence[str], namespace: str | None) -> list[ChangeReport]:
     named = job_names(texts, namespace)
     async with cluster() as kube:
         return [await ask_for_another(kube, job) for job in named]
@@ -71,9 +71,9 @@ async def retry(texts: Sequence[str], namespace: str | None) -> list[Told]:
 
 async def retry_and_wait(
     texts: Sequence[str], namespace: str | None, say: Say, seconds: float | None
-) -> tuple[list[Told], Ended]:
+) -> tuple[list[ChangeReport], Ended]:
     """Follows those for which another attempt is asked for; what became of the wish for each is said like any other news."""
-    named, told, ended = job_names(texts, namespace), list[Told](), Ended()
+    named, told, ended = job_names(texts, namespace), list[ChangeReport](), Ended()
     async with cluster() as kube:
         async with stopped_by_signals() as stop:
             for job in named:
@@ -103,13 +103,13 @@ async def show_log(
     return stop.by
 
 
-def _tell_of_those_left(courses: Sequence[Course], say: Say) -> None:
+def _tell_of_those_left(courses: Sequence[JobProgress], say: Say) -> None:
     for course in courses:
         if course.ending is None:
             say(course.job, f"goes on, and the time is up: sluice wait {course.job}")
 
 
-async def _leave(kube: Kube, courses: Sequence[Course], say: Say, *, deletes: bool) -> None:
+async def _leave(kube: Kube, courses: Sequence[JobProgress], say: Say, *, deletes: bool) -> None:
     for course in courses:
         if course.ending is not None:
             continue

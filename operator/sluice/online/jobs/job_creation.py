@@ -10,9 +10,9 @@ from sluice.kube.client import ApiError, ConflictError, Kube, NotFoundError
 from sluice.kube.resources import JOBS
 from sluice.online.access.errors import OnlineError
 from sluice.online.access.job_objects import phase_of
-from sluice.online.jobs.job_files import Work
+from sluice.online.jobs.job_files import JobManifest
 from sluice.online.jobs.job_follower import Say
-from sluice.online.jobs.job_progress import Course
+from sluice.online.jobs.job_progress import JobProgress
 
 MANAGER = "sluice-run"
 PATIENCE = 60.0
@@ -20,7 +20,7 @@ PATIENCE = 60.0
 PAUSE = 1.0
 
 
-async def check(kube: Kube, works: Sequence[Work]) -> None:
+async def check(kube: Kube, works: Sequence[JobManifest]) -> None:
     """Has the API server judge all of them, before any is created. Raises OnlineError if one would be refused, or is there with
     another spec."""
     for work in works:
@@ -30,7 +30,7 @@ async def check(kube: Kube, works: Sequence[Work]) -> None:
             await _there_already(kube, work)
 
 
-async def create(kube: Kube, works: Sequence[Work], courses: list[Course], say: Say) -> None:
+async def create(kube: Kube, works: Sequence[JobManifest], courses: list[JobProgress], say: Say) -> None:
     """Creates them, in this order, and adds each to the courses as soon as it may be there."""
     for work in works:
         creating = asyncio.ensure_future(_created(kube, work, say))
@@ -41,7 +41,7 @@ async def create(kube: Kube, works: Sequence[Work], courses: list[Course], say: 
             raise
 
 
-async def _created(kube: Kube, work: Work, say: Say) -> Course:
+async def _created(kube: Kube, work: JobManifest, say: Say) -> JobProgress:
     until = time.monotonic() + PATIENCE
     perhaps_there = False
     while True:
@@ -54,7 +54,7 @@ async def _created(kube: Kube, work: Work, say: Say) -> Course:
             there = await _there_already(kube, work)
             if perhaps_there:
                 say(work.job, "created; the API server's answer was lost")
-                return Course(work.job, there["metadata"]["uid"])
+                return JobProgress(work.job, there["metadata"]["uid"])
             return _found(work, there, say)
         except ApiError as error:
             if error.is_definite or time.monotonic() > until:
@@ -63,10 +63,10 @@ async def _created(kube: Kube, work: Work, say: Say) -> Course:
             await asyncio.sleep(PAUSE)
         else:
             say(work.job, "created")
-            return Course(work.job, body["metadata"]["uid"], body)
+            return JobProgress(work.job, body["metadata"]["uid"], body)
 
 
-async def _create(kube: Kube, work: Work, *, only_try: bool = False) -> Json:
+async def _create(kube: Kube, work: JobManifest, *, only_try: bool = False) -> Json:
     try:
         return await kube.create(
             JOBS, work.job.namespace, work.manifest, only_try=only_try, as_manager=MANAGER
@@ -79,7 +79,7 @@ async def _create(kube: Kube, work: Work, *, only_try: bool = False) -> Json:
         raise OnlineError(f"{work.place}: {work.job} is refused by the cluster: {error}") from error
 
 
-async def _there_already(kube: Kube, work: Work) -> Json:
+async def _there_already(kube: Kube, work: JobManifest) -> Json:
     """The job of this name; raises OnlineError unless it is the same work, and stays."""
     try:
         there = await kube.get(JOBS, work.job.namespace, work.job.name)
@@ -96,7 +96,7 @@ async def _there_already(kube: Kube, work: Work) -> Json:
     return there
 
 
-async def _as_stored(kube: Kube, work: Work) -> Json:
+async def _as_stored(kube: Kube, work: JobManifest) -> Json:
     """The spec as the API server would keep it, with its defaults: under a name of its own, as the job's is taken."""
     metadata = {key: value for key, value in work.manifest["metadata"].items() if key != "name"}
     body = work.manifest | {"metadata": metadata | {"generateName": f"{work.job.name[:50]}-"}}
@@ -105,8 +105,8 @@ async def _as_stored(kube: Kube, work: Work) -> Json:
     return spec
 
 
-def _found(work: Work, there: Json, say: Say) -> Course:
-    course = Course(work.job, there["metadata"]["uid"])
+def _found(work: JobManifest, there: Json, say: Say) -> JobProgress:
+    course = JobProgress(work.job, there["metadata"]["uid"])
     phase = phase_of(there)
     if phase in OVER:
         say(

@@ -19,7 +19,7 @@ _LONGEST = 63
 
 
 @dataclass(frozen=True)
-class Work:
+class JobManifest:
     place: str
     """Its file."""
     body: Json
@@ -27,7 +27,7 @@ class Work:
     is_named_here: bool
     """Whether its name was made here: by generateName, and not by whoever wrote the file."""
 
-    def renamed(self) -> "Work":
+    def renamed(self) -> "JobManifest":
         """The same under another name of its generateName."""
         return _work(self.place, self.body, self.job.namespace)
 
@@ -37,10 +37,10 @@ class Work:
         return self.body | {"metadata": metadata | {"name": self.job.name, "namespace": self.job.namespace}}
 
 
-def works_in(paths: Sequence[Path], namespace: str | None, usual: str) -> list[Work]:
+def works_in(paths: Sequence[Path], namespace: str | None, usual: str) -> list[JobManifest]:
     """All jobs of these files. `namespace`: given beside them; a manifest that names another one is refused. Raises
     CalledWronglyError if one of them can't be used."""
-    works: list[Work] = []
+    works: list[JobManifest] = []
     for path in paths:
         for body in _bodies(path):
             own = body["metadata"].get("namespace")
@@ -86,14 +86,14 @@ def _checked(body: Json, place: str) -> Json:
     return body
 
 
-def _work(place: str, body: Json, namespace: str) -> Work:
+def _work(place: str, body: Json, namespace: str) -> JobManifest:
     metadata = body["metadata"]
     given = metadata.get("name")
     if given:
-        return Work(place, body, JobName(namespace, str(given)), is_named_here=False)
+        return JobManifest(place, body, JobName(namespace, str(given)), is_named_here=False)
     suffix = "".join(secrets.choice(_LETTERS) for _ in range(_SUFFIX))
     name = str(metadata["generateName"])[: _LONGEST - _SUFFIX] + suffix
-    return Work(place, body, JobName(namespace, name), is_named_here=True)
+    return JobManifest(place, body, JobName(namespace, name), is_named_here=True)
 
 
 def _called(body: Json) -> str:

@@ -15,7 +15,7 @@ from sluice.kube.resources import PODS
 from sluice.online.access.errors import OnlineError
 from sluice.online.access.job_names import JobName
 from sluice.online.access.job_objects import NEW
-from sluice.online.jobs.job_progress import Course
+from sluice.online.jobs.job_progress import JobProgress
 from sluice.online.jobs.job_watch import Sight, sights
 
 LOOKS_AT_DRIVERS = 5.0
@@ -69,7 +69,7 @@ async def stopped_by_signals() -> AsyncIterator[Stop]:
 
 async def follow(
     kube: Kube,
-    courses: Sequence[Course],
+    courses: Sequence[JobProgress],
     say: Say,
     *,
     until: Phase | None = None,
@@ -85,7 +85,7 @@ async def follow(
 
 
 class _Following:
-    def __init__(self, kube: Kube, courses: Sequence[Course], say: Say, until: Phase | None) -> None:
+    def __init__(self, kube: Kube, courses: Sequence[JobProgress], say: Say, until: Phase | None) -> None:
         self._kube = kube
         self._by_name = {course.job: course for course in courses}
         self._tell = say
@@ -143,7 +143,7 @@ class _Following:
         async for sight in sights(self._kube, namespace, names, lost):
             self._sees(self._by_name[JobName(namespace, sight.name)], sight)
 
-    def _sees(self, course: Course, sight: Sight) -> None:
+    def _sees(self, course: JobProgress, sight: Sight) -> None:
         if sight.body is None and course.uid is None:
             raise OnlineError(
                 f"there is no job {course.job}: see `kubectl get deltawritejobs -n {course.job.namespace}`"
@@ -157,7 +157,7 @@ class _Following:
         if not self._left:
             self._done.set()
 
-    def _is_done(self, course: Course) -> bool:
+    def _is_done(self, course: JobProgress) -> bool:
         return course.ending is not None or (self._until is not None and course.phase == self._until.value)
 
     async def _look_at_drivers(self) -> None:

@@ -53,7 +53,7 @@ class OldEnd:
 
 
 @dataclass
-class Course:
+class JobProgress:
     job: JobName
     uid: str | None = None
     """Another job of this name is not this one. None: the first that is seen is the one that is meant."""
@@ -171,7 +171,7 @@ class Course:
                 )
 
 
-def outcome_json(course: Course) -> Json:
+def outcome_json(course: JobProgress) -> Json:
     """How it ended, or how it is as long as it has not ended, for programs."""
     status, attempt = course.status, course.latest_attempt
     return {

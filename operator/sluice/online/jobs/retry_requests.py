@@ -6,23 +6,23 @@ from sluice.api.job_status import OVER, Phase
 from sluice.kube.client import Kube
 from sluice.online.access.job_names import JobName
 from sluice.online.access.job_objects import attempts_of, object_in, phase_of, status_in, whole_number
-from sluice.online.jobs.job_changes import Decision, Result, Told, changed
-from sluice.online.jobs.job_progress import Course, OldEnd
+from sluice.online.jobs.job_changes import ChangeDecision, ChangeReport, Result, changed
+from sluice.online.jobs.job_progress import JobProgress, OldEnd
 
 MANAGER = "sluice-retry"
 _MOST_DIGITS = 10
 
 
-async def ask_for_another(kube: Kube, job: JobName) -> Told:
+async def ask_for_another(kube: Kube, job: JobName) -> ChangeReport:
     return await changed(kube, job, _decide, MANAGER)
 
 
-def course_of(told: Told) -> Course | None:
+def course_of(told: ChangeReport) -> JobProgress | None:
     """The way of the job from the request on; None if there is nothing to follow."""
     if told.body is None or told.result not in (Result.CHANGED, Result.UNCHANGED):
         return None
     number = _last_attempt(told.body)
-    course = Course(
+    course = JobProgress(
         told.job,
         told.body["metadata"]["uid"],
         old_end=OldEnd(status_in(told.body).get("finishedAt"), _word(told.body, number)),
@@ -31,16 +31,18 @@ def course_of(told: Told) -> Course | None:
     return course
 
 
-def _decide(job: JobName, body: Json) -> Decision:
+def _decide(job: JobName, body: Json) -> ChangeDecision:
     number = _last_attempt(body)
     why = _why_not(job, body, number)
     if why is not None:
-        return Decision(Result.REFUSED, why)
+        return ChangeDecision(Result.REFUSED, why)
     asked, word = f"another attempt after number {number} is asked for", _word(body, number)
     if object_in(body["metadata"].get("annotations")).get(names.ANNOTATION_RETRY) == word:
-        return Decision(Result.UNCHANGED, f"{asked} already; the operator has not answered yet")
+        return ChangeDecision(Result.UNCHANGED, f"{asked} already; the operator has not answered yet")
     message = f"{asked}: it queues again, with its age, or an Event (NotRetried) says why not"
-    return Decision(Result.CHANGED, message, {"metadata": {"annotations": {names.ANNOTATION_RETRY: word}}})
+    return ChangeDecision(
+        Result.CHANGED, message, {"metadata": {"annotations": {names.ANNOTATION_RETRY: word}}}
+    )
 
 
 def _why_not(job: JobName, body: Json, number: int | None) -> str | None:

@@ -11,7 +11,7 @@ from sluice.api.job_status import OVER, Phase
 from sluice.online.access.connection import cluster
 from sluice.online.access.job_names import JobName, job_names, namespace_or_usual
 from sluice.online.access.job_objects import HOLDING, object_in, objects_in, phase_of
-from sluice.online.jobs.job_changes import Decision, Result, Told, changed, jobs_that_go_on
+from sluice.online.jobs.job_changes import ChangeDecision, ChangeReport, Result, changed, jobs_that_go_on
 
 MANAGER = "sluice-suspend"
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -29,15 +29,15 @@ class Chosen:
     selector: str = ""
 
 
-async def suspend(chosen: Chosen) -> list[Told]:
+async def suspend(chosen: Chosen) -> list[ChangeReport]:
     return await _set(chosen, is_held=True)
 
 
-async def resume(chosen: Chosen) -> list[Told]:
+async def resume(chosen: Chosen) -> list[ChangeReport]:
     return await _set(chosen, is_held=False)
 
 
-async def _set(chosen: Chosen, *, is_held: bool) -> list[Told]:
+async def _set(chosen: Chosen, *, is_held: bool) -> list[ChangeReport]:
     decide = _decide_to_hold if is_held else _decide_to_let_go
     named: Sequence[JobName] = job_names(chosen.texts, chosen.namespace)
     async with cluster() as kube:
@@ -47,38 +47,38 @@ async def _set(chosen: Chosen, *, is_held: bool) -> list[Told]:
         return [await changed(kube, job, decide, MANAGER) for job in named]
 
 
-def _decide_to_hold(job: JobName, body: Json) -> Decision:
+def _decide_to_hold(job: JobName, body: Json) -> ChangeDecision:
     phase = phase_of(body)
     if phase in OVER:
-        return Decision(Result.UNCHANGED, f"has ended ({phase}): there is nothing to hold back")
+        return ChangeDecision(Result.UNCHANGED, f"has ended ({phase}): there is nothing to hold back")
     if body["metadata"].get("deletionTimestamp"):
-        return Decision(Result.UNCHANGED, "is being deleted: there is nothing to hold back")
+        return ChangeDecision(Result.UNCHANGED, "is being deleted: there is nothing to hold back")
     stops = phase in _RUNS and _is_stream(body) and phase != Phase.ENDING.value
     if phase in _RUNS and not stops:
         why = (
             f"runs already ({phase}): suspend holds back waiting jobs; to end this one: {job.kubectl_delete}"
         )
-        return Decision(Result.REFUSED, why)
+        return ChangeDecision(Result.REFUSED, why)
     if _is_held(body):
-        return Decision(Result.UNCHANGED, f"is held back already ({phase})")
+        return ChangeDecision(Result.UNCHANGED, f"is held back already ({phase})")
     if stops:
         message = f"stops between two batches, and goes on from its checkpoint after `sluice resume {job}`"
     else:
         message = f"is held back: it keeps its age and is in nobody's way until `sluice resume {job}`"
-    return Decision(Result.CHANGED, message + _put_back(body), _patch(is_held=True))
+    return ChangeDecision(Result.CHANGED, message + _put_back(body), _patch(is_held=True))
 
 
-def _decide_to_let_go(job: JobName, body: Json) -> Decision:
+def _decide_to_let_go(job: JobName, body: Json) -> ChangeDecision:
     phase = phase_of(body)
     if phase == Phase.FAILED.value and _is_held(body):
         message = f"has ended ({phase}), and is no longer held back: `sluice retry {job}` has it run again"
-        return Decision(Result.CHANGED, message + _put_back(body), _patch(is_held=False))
+        return ChangeDecision(Result.CHANGED, message + _put_back(body), _patch(is_held=False))
     if phase in OVER:
-        return Decision(Result.UNCHANGED, f"has ended ({phase}): there is nothing to let go")
+        return ChangeDecision(Result.UNCHANGED, f"has ended ({phase}): there is nothing to let go")
     if not _is_held(body):
-        return Decision(Result.UNCHANGED, f"is not held back ({phase})")
+        return ChangeDecision(Result.UNCHANGED, f"is not held back ({phase})")
     queues = "is no longer held back" if phase in _RUNS else "is let go: it queues again, with its old age"
-    return Decision(Result.CHANGED, queues + _put_back(body), _patch(is_held=False))
+    return ChangeDecision(Result.CHANGED, queues + _put_back(body), _patch(is_held=False))
 
 
 def _is_stream(body: Json) -> bool:

@@ -9,7 +9,7 @@ from sluice.installations.register import Register, identity_of
 from sluice.kube.client import Kube, NotFoundError
 from sluice.kube.resources import LEASES
 from sluice.leases.keys import Keys
-from sluice.leases.stored_state import AdoptedMeanwhileError, Former, adopt, former
+from sluice.leases.stored_state import AdoptedMeanwhileError, StoredState, adopt, former
 from sluice.online.access.connection import Installation, cluster, endpoint_of, redis_of
 from sluice.online.access.errors import OnlineError
 
@@ -23,7 +23,7 @@ class Adoption:
 
     ours: Identity
     redis: str
-    seen: Former
+    seen: StoredState
     stale: tuple[Overlap, ...] = ()
     """Claims of installations that are gone, on the place of this one."""
 
@@ -53,7 +53,7 @@ async def carry_out(at: Installation, adoption: Adoption) -> None:
         await Register(kube).remove({one.key for one in adoption.stale})
 
 
-async def _must_be_gone(kube: Kube, ours: Identity, seen: Former) -> None:
+async def _must_be_gone(kube: Kube, ours: Identity, seen: StoredState) -> None:
     cluster_uid, _, rest = (seen.installation or "").partition("/")
     namespace, _, deployment = rest.partition("/")
     if cluster_uid != ours.cluster or seen.installation == str(ours):

@@ -18,7 +18,7 @@ _CLAIMS = f"ConfigMap {names.CLAIMS_NAMESPACE}/{names.CLAIMS}"
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldObject:
     """An object with our finalizer."""
 
     resource: Resource
@@ -46,7 +46,7 @@ class Held:
 
 async def held_in(
     kube: Kube, namespaces: Sequence[str], engines: Iterable[EngineKind]
-) -> AsyncIterator[Held]:
+) -> AsyncIterator[HeldObject]:
     """All in these namespaces; none are named: in all."""
     for resource in (*(APPLICATIONS[engine] for engine in engines), PODS):
         for namespace in namespaces or (None,):
@@ -54,12 +54,12 @@ async def held_in(
                 async for page in kube.pages(resource, namespace):
                     for body in page["items"]:
                         if has_finalizer(body, names.FINALIZER_LEASE):
-                            yield Held(resource, body)
+                            yield HeldObject(resource, body)
             except KindMissingError:
                 continue  # no such Spark operator is installed, or no longer: drivers would be among the pods
 
 
-def why_needed(at: Installation, found: Sequence[Held], claims: Mapping[str, str]) -> str:
+def why_needed(at: Installation, found: Sequence[HeldObject], claims: Mapping[str, str]) -> str:
     """Why the installation may not go because of these; empty: it may. Whoever has no claim has never acted: what another
     installation claims is that one's. What nobody claims may be its own all the same: somebody may have deleted its claim."""
     if not found:
@@ -72,8 +72,8 @@ def why_needed(at: Installation, found: Sequence[Held], claims: Mapping[str, str
             f"{_have(found)}, and it is not known whose that is: {error} in {_CLAIMS}: put it right, or remove it once that "
             "installation is gone for good"
         )
-    own: list[Held] = []
-    theirs: list[tuple[Held, Identity]] = []
+    own: list[HeldObject] = []
+    theirs: list[tuple[HeldObject, Identity]] = []
     for one in found:
         claim = next((claim for claim in others if claim.covers(one.namespace)), None)
         if claim is None:
@@ -97,7 +97,7 @@ def why_needed(at: Installation, found: Sequence[Held], claims: Mapping[str, str
     return ". ".join(reasons)
 
 
-def _have(found: Sequence[Held]) -> str:
+def _have(found: Sequence[HeldObject]) -> str:
     named = ", ".join(one.named for one in found[:MOST_NAMED])
     more = len(found) - MOST_NAMED
     verb = "has" if len(found) == 1 else "have"

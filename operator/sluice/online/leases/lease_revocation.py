@@ -5,7 +5,7 @@ from typing import Any
 from uuid import uuid4
 
 from sluice.api import names
-from sluice.installations.revocation import Answer, Request
+from sluice.installations.revocation import RevocationAnswer, RevocationRequest
 from sluice.kube.client import Kube, NotFoundError
 from sluice.kube.resources import LEASES
 from sluice.online.access.connection import Installation, cluster
@@ -17,7 +17,7 @@ POLL = 0.5
 
 async def revoke(at: Installation, holder: str, patience: float) -> str:
     """Returns the leader's answer. Only the leader knows whether anything stands for the lease."""
-    request = Request(uuid4().hex, holder)
+    request = RevocationRequest(uuid4().hex, holder)
     name = names.leader_lease(at.deployment)
     async with cluster() as kube:
         await _ask(kube, at, {names.ANNOTATION_REVOKE: request.to_json(), names.ANNOTATION_REVOKED: None})
@@ -45,10 +45,10 @@ async def _ask(kube: Kube, at: Installation, annotations: dict[str, str | None])
         raise OnlineError(no_lease(at)) from error
 
 
-def _answer(lease: dict[str, Any], request: Request) -> Answer | None:
+def _answer(lease: dict[str, Any], request: RevocationRequest) -> RevocationAnswer | None:
     annotations = lease["metadata"].get("annotations") or {}
     try:
-        answer = Answer.from_json(annotations.get(names.ANNOTATION_REVOKED, ""))
+        answer = RevocationAnswer.from_json(annotations.get(names.ANNOTATION_REVOKED, ""))
     except ValueError:
         return None
     return answer if answer.id == request.id else None

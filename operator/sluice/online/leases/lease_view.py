@@ -23,20 +23,20 @@ from sluice.lifecycle.evidence.attempt_evidence import (
 )
 from sluice.lifecycle.evidence.deletion import how_to_declare_it_dead
 from sluice.lifecycle.evidence.finished_jobs import is_done_with, is_over
-from sluice.lifecycle.evidence.lease_states import BY_STAGE, State
+from sluice.lifecycle.evidence.lease_states import BY_STAGE, LeaseState
 from sluice.lifecycle.job.job_view import JobView
 
-_BY_PHASE = {Phase.RUNNING: State.RUNNING, Phase.STARTING: State.STARTING}
-_ALIVE_FIRST = (State.RUNNING, State.LOST, State.STARTING, State.ENDING)
+_BY_PHASE = {Phase.RUNNING: LeaseState.RUNNING, Phase.STARTING: LeaseState.STARTING}
+_ALIVE_FIRST = (LeaseState.RUNNING, LeaseState.LOST, LeaseState.STARTING, LeaseState.ENDING)
 
 
 @dataclass(frozen=True)
-class Held:
+class LeaseView:
     """One lease, with whatever anybody says of it."""
 
     holder: str
     job: str
-    state: State
+    state: LeaseState
     attempt: int | None = None
     token: int | None = None
     since: datetime | None = None
@@ -79,26 +79,26 @@ class InRedis:
     """What is wrong with a line."""
 
 
-def held(objects: Objects, redis: InRedis | None, now: datetime) -> list[Held]:
+def held(objects: Objects, redis: InRedis | None, now: datetime) -> list[LeaseView]:
     """Returns all leases. `redis`: None if it was not asked."""
     views = {str(body["metadata"]["uid"]): JobView(body, {}, now) for body in objects.jobs or ()}
-    found: dict[str, Held] = {}
+    found: dict[str, LeaseView] = {}
     for one in _by_kubernetes(objects, views):
         _add(found, one)
     for grant in objects.unexplained:
         known = found.get(grant.lease.holder)
         if known is None or known.state in (
-            State.STARTING,
-            State.LOST,
+            LeaseState.STARTING,
+            LeaseState.LOST,
         ):  # an intent alone may have been carried out
-            noted = known or _of_grant(grant, State.UNEXPLAINED)
-            found[grant.lease.holder] = replace(noted, state=State.UNEXPLAINED, may_be_revoked=True)
+            noted = known or _of_grant(grant, LeaseState.UNEXPLAINED)
+            found[grant.lease.holder] = replace(noted, state=LeaseState.UNEXPLAINED, may_be_revoked=True)
     if redis is not None:
         found = _with_redis(found, redis, objects, views)
     return sorted(found.values(), key=lambda one: (one.token is None, one.token or 0, one.job, one.holder))
 
 
-def _by_kubernetes(objects: Objects, views: Mapping[str, JobView]) -> Iterator[Held]:
+def _by_kubernetes(objects: Objects, views: Mapping[str, JobView]) -> Iterator[LeaseView]:
     applications, pods = _by_job(objects.applications), _by_job(objects.pods)
     for uid in dict.fromkeys((*views, *applications, *pods)):
         job = views.get(uid)
@@ -115,7 +115,7 @@ def _by_job(bodies: Iterable[Json] | None) -> dict[str, list[Json]]:
     return found
 
 
-def _of_job(uid: str, job: JobView | None, applications: list[Json], pods: list[Json]) -> Iterator[Held]:
+def _of_job(uid: str, job: JobView | None, applications: list[Json], pods: list[Json]) -> Iterator[LeaseView]:
     who = job.key if job is not None else f"the job with the uid {uid}"
     try:
         if job is not None and is_done_with(job.body, applications, pods):
@@ -133,12 +133,12 @@ def _of_job(uid: str, job: JobView | None, applications: list[Json], pods: list[
         yield _unreadable(f"{uid}/?", who, f"its objects cannot be judged: {error!r}", job)
 
 
-def _of_evidence(uid: str, job: JobView | None, one: Evidence) -> Held:
+def _of_evidence(uid: str, job: JobView | None, one: Evidence) -> LeaseView:
     body = one.application or one.pod
     record = _record(one)
     attempt = one.intent
     place = body["metadata"]["namespace"] if body is not None else "?"
-    return Held(
+    return LeaseView(
         holder=f"{uid}/{one.number}",
         job=job.key if job is not None else record.lease.job if record is not None else f"{place}/?",
         state=BY_STAGE[one.seen.stage],
@@ -188,17 +188,17 @@ def _message(job: JobView | None, one: Evidence) -> str | None:
     return f"{told}; {how}" if how is not None else told or None
 
 
-def _of_doubt(uid: str, doubt: Doubt) -> Held:
+def _of_doubt(uid: str, doubt: Doubt) -> LeaseView:
     number = labels_of(doubt.body).get(names.LABEL_ATTEMPT, "?")
-    return Held(f"{uid}/{number}", words(doubt.body), State.UNREADABLE, message=doubt.why)
+    return LeaseView(f"{uid}/{number}", words(doubt.body), LeaseState.UNREADABLE, message=doubt.why)
 
 
-def _unreadable(holder: str, who: str, why: str, job: JobView | None) -> Held:
+def _unreadable(holder: str, who: str, why: str, job: JobView | None) -> LeaseView:
     footprint = job.status.footprint if job is not None else ()
-    return Held(holder, who, State.UNREADABLE, message=why, footprint=footprint)
+    return LeaseView(holder, who, LeaseState.UNREADABLE, message=why, footprint=footprint)
 
 
-def _by_status(job: JobView) -> Iterator[Held]:
+def _by_status(job: JobView) -> Iterator[LeaseView]:
     """What the job's status alone tells, which may be late."""
     if is_over(job.body):
         return
@@ -207,7 +207,7 @@ def _by_status(job: JobView) -> Iterator[Held]:
         yield _unreadable(f"{job.uid}/?", job.key, job.unreadable, job)
     for attempt in status.attempts:
         if attempt.outcome is None:
-            yield Held(
+            yield LeaseView(
                 holder=f"{job.uid}/{attempt.number}",
                 job=job.key,
                 state=_state_in(job),
@@ -220,33 +220,33 @@ def _by_status(job: JobView) -> Iterator[Held]:
             )
 
 
-def _state_in(job: JobView) -> State:
+def _state_in(job: JobView) -> LeaseState:
     if job.phase is Phase.ENDING:
-        return State.LOST if job.status.reason == "DriverLost" else State.ENDING
-    return State.UNKNOWN if job.phase is None else _BY_PHASE.get(job.phase, State.UNKNOWN)
+        return LeaseState.LOST if job.status.reason == "DriverLost" else LeaseState.ENDING
+    return LeaseState.UNKNOWN if job.phase is None else _BY_PHASE.get(job.phase, LeaseState.UNKNOWN)
 
 
 def _told_in(attempt: Attempt) -> datetime | None:
     return attempt.progress.since if attempt.progress is not None else attempt.started_at
 
 
-def _add(found: dict[str, Held], one: Held) -> None:
+def _add(found: dict[str, LeaseView], one: LeaseView) -> None:
     """Adds it; of several witnesses of one lease, what is most alive decides."""
     other = found.get(one.holder)
     if other is None:
         found[one.holder] = one
-    elif State.UNREADABLE not in (one.state, other.state):
+    elif LeaseState.UNREADABLE not in (one.state, other.state):
         first, second = sorted((other, one), key=lambda each: _ALIVE_FIRST.index(each.state))
         tables = tuple(dict.fromkeys((*first.tables, *second.tables)))
         found[one.holder] = replace(first, tables=tables)
     else:
         messages = [each.message for each in (other, one) if each.message]
-        found[one.holder] = replace(other, state=State.UNREADABLE, message="; ".join(messages))
+        found[one.holder] = replace(other, state=LeaseState.UNREADABLE, message="; ".join(messages))
 
 
-def _of_grant(grant: Grant, state: State) -> Held:
+def _of_grant(grant: Grant, state: LeaseState) -> LeaseView:
     lease = grant.lease
-    return Held(
+    return LeaseView(
         lease.holder,
         lease.job,
         state,
@@ -258,8 +258,8 @@ def _of_grant(grant: Grant, state: State) -> Held:
 
 
 def _with_redis(
-    found: Mapping[str, Held], redis: InRedis, objects: Objects, views: Mapping[str, JobView]
-) -> dict[str, Held]:
+    found: Mapping[str, LeaseView], redis: InRedis, objects: Objects, views: Mapping[str, JobView]
+) -> dict[str, LeaseView]:
     merged = {
         holder: _compared(
             one, redis.grants.get(holder) or redis.passing.get(holder), is_there=holder in redis.unreadable
@@ -274,13 +274,18 @@ def _with_redis(
             one = merged[holder]
             merged[holder] = replace(one, differences=(*one.differences, f"Redis: {why}"))
         else:
-            merged[holder] = Held(
-                holder, "?", State.UNREADABLE, message=f"Redis: {why}", in_kubernetes=False, in_redis=True
+            merged[holder] = LeaseView(
+                holder,
+                "?",
+                LeaseState.UNREADABLE,
+                message=f"Redis: {why}",
+                in_kubernetes=False,
+                in_redis=True,
             )
     return merged
 
 
-def _compared(one: Held, grant: Grant | None, *, is_there: bool) -> Held:
+def _compared(one: LeaseView, grant: Grant | None, *, is_there: bool) -> LeaseView:
     if grant is None:
         told = () if is_there or one.holder.endswith("/?") else (_NOT_IN_REDIS,)
         return replace(one, in_redis=is_there, differences=told)
@@ -298,19 +303,19 @@ _NOT_IN_REDIS = (
 )
 
 
-def _in_redis_alone(grant: Grant, objects: Objects, job: JobView | None) -> Held:
-    one = replace(_of_grant(grant, State.UNEXPLAINED), in_redis=True)
+def _in_redis_alone(grant: Grant, objects: Objects, job: JobView | None) -> LeaseView:
+    one = replace(_of_grant(grant, LeaseState.UNEXPLAINED), in_redis=True)
     if objects.jobs is None or objects.applications is None or objects.pods is None:
-        return replace(one, state=State.UNKNOWN, in_kubernetes=None)
+        return replace(one, state=LeaseState.UNKNOWN, in_kubernetes=None)
     if job is None:
         said = "only Redis holds it: no object is there; the next sweep or rebuild releases it, or notes that nothing explains it"
         return replace(one, message=said)
     footprint = job.status.footprint
     if job.unreadable is not None:
-        return replace(one, state=State.UNREADABLE, footprint=footprint, message=job.unreadable)
+        return replace(one, state=LeaseState.UNREADABLE, footprint=footprint, message=job.unreadable)
     number = grant.lease.attempt
     if any(each.number == number and each.outcome is not None for each in job.status.attempts):
         said = "only Redis holds it: its attempt has ended, and it is about to be released"
-        return replace(one, state=State.ENDING, footprint=footprint, message=said)
+        return replace(one, state=LeaseState.ENDING, footprint=footprint, message=said)
     said = "only Redis holds it: it has just been granted, or is about to be given back"
-    return replace(one, state=State.STARTING, footprint=footprint, message=said)
+    return replace(one, state=LeaseState.STARTING, footprint=footprint, message=said)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sluice_runner.chains import Link
+from sluice_runner.exception_chains import Link
 
 _OLD_LIBRARY = (
     "A newer Delta wrote this table: run the job with a Delta that knows these features (spec.runtime.deltaVersion), or "

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING
 from sluice_runner import report
 from sluice_runner.assumptions import another_connector, other_versions
 from sluice_runner.cluster import Cluster
-from sluice_runner.declared import Declared
-from sluice_runner.ending import leave, now, on_sigterm
+from sluice_runner.declared_tables import Declared
+from sluice_runner.driver_end import leave, now, on_sigterm
+from sluice_runner.driver_report import seen
+from sluice_runner.earlier_attempts import Done
 from sluice_runner.failures import Failure, Terminated, classify, classify_of_program, terminated
-from sluice_runner.fencing import fencing_of
-from sluice_runner.masking import Mask, secret_by_name, secrets
-from sluice_runner.past import Done
+from sluice_runner.job_statements import Progress
 from sluice_runner.plan import VARIABLE, Plan, decode_application
 from sluice_runner.progress import Teller
 from sluice_runner.report import Seen
@@ -36,11 +36,11 @@ from sluice_runner.result import (
     Result,
     StatementResult,
 )
-from sluice_runner.seen import seen
+from sluice_runner.run_fence import fencing_of
+from sluice_runner.secrets_in_text import Mask, secret_by_name, secrets
 from sluice_runner.stamp import is_of_attempt, stamp, stamped
 from sluice_runner.steps import LAST, PROGRAM, Managed, StepError, Steps, Unmanaged
 from sluice_runner.winners import Winner
-from sluice_runner.work import Progress
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

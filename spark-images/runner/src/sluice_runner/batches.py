@@ -18,25 +18,25 @@ from typing import TYPE_CHECKING
 
 from sluice_runner import tables, targets, write
 from sluice_runner.assumptions import NotAsJudgedError
-from sluice_runner.bound import Bound
+from sluice_runner.bound_names import Bound
 from sluice_runner.catalogs import Catalogs, Name
-from sluice_runner.chains import chain_of
 from sluice_runner.checkpoint import Checkpoint, Owner, owner_of, places_of
 from sluice_runner.commits import Commit
-from sluice_runner.executing import Context, Outcome, Prepared, failure_of, step
+from sluice_runner.earlier_attempts import Done
+from sluice_runner.exception_chains import chain_of
 from sluice_runner.failures import Failure
-from sluice_runner.fencing import APP_ID, TXN_VERSION, Unfenced
+from sluice_runner.footprint_check import Judged
 from sluice_runner.java_classes import java_class
-from sluice_runner.judged import Judged
-from sluice_runner.leads import Looks
 from sluice_runner.mentions import mentioned
 from sluice_runner.partitions import Conditions
-from sluice_runner.past import Done
 from sluice_runner.plan import Job, Statement, Stream, Target, Write
 from sluice_runner.promise import Gate
 from sluice_runner.repeatable import WRITES_DELTA, refuse_in_a_batch, refuse_unrepeatable
+from sluice_runner.reported_names import Looks
+from sluice_runner.run_fence import APP_ID, TXN_VERSION, Unfenced
 from sluice_runner.settings import set_to
-from sluice_runner.stopping import Boundary
+from sluice_runner.statement_execution import Context, Outcome, Prepared, failure_of, step
+from sluice_runner.stop_requests import Boundary
 from sluice_runner.stream_state import StreamState
 from sluice_runner.tables import Table
 from sluice_runner.targets import RefusedStatementError
@@ -44,7 +44,7 @@ from sluice_runner.targets import RefusedStatementError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from sluice_runner.work import Progress
+    from sluice_runner.job_statements import Progress
 
 VIEW = "batch"
 _LONGEST_LINE = 512

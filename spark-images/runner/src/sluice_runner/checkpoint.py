@@ -16,7 +16,7 @@ from py4j.protocol import Py4JJavaError
 
 from sluice_runner import tables
 from sluice_runner.catalogs import Name
-from sluice_runner.chains import chain_of
+from sluice_runner.exception_chains import chain_of
 from sluice_runner.java_classes import PATH, java_class
 from sluice_runner.locations import is_same
 from sluice_runner.plan import Job, Stream

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from sluice_runner import retriable
 from sluice_runner.advice import advice_for
-from sluice_runner.chains import Link, chain_of
+from sluice_runner.exception_chains import Link, chain_of
 from sluice_runner.winners import Winner, partition_in, winner_in
 
 _QUERY_ENDED = "StreamingQueryException"

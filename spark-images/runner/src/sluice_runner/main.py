@@ -11,21 +11,21 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from sluice_runner import hiding, report, session
+from sluice_runner import output_masking, report, session
 from sluice_runner.cluster import Cluster
-from sluice_runner.ending import leave, now, on_sigterm, take_over_from_jvm
+from sluice_runner.driver_end import leave, now, on_sigterm, take_over_from_jvm
 from sluice_runner.failures import Failure, Terminated, classify, of_shut_down, terminated
-from sluice_runner.masking import Mask, mask_of, secret_by_name, secrets
 from sluice_runner.plan import Plan, Stream, decode
 from sluice_runner.progress import Teller
 from sluice_runner.report import Seen
 from sluice_runner.result import Report, Result
-from sluice_runner.stopping import PodWatch, Stop
+from sluice_runner.secrets_in_text import Mask, mask_of, secret_by_name, secrets
+from sluice_runner.stop_requests import PodWatch, Stop
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from sluice_runner.work import Progress
+    from sluice_runner.job_statements import Progress
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str]) -> int:
         result = replace(result, report=driver.report(driver.plan, result))
     leave(result, is_last=True)
     driver.stop()
-    hiding.end_streams()
+    output_masking.end_streams()
     return 0 if result.succeeded else 1
 
 
@@ -66,16 +66,16 @@ class _Driver:
         plan = decode(arguments)
         self.plan = plan
         # Only once the plan is understood: these need PySpark, and its absence must be reported for this attempt.
-        from sluice_runner import work  # noqa: PLC0415
+        from sluice_runner import job_statements  # noqa: PLC0415
 
         self._hide(mask_of(plan))
-        self._progress = work.Progress(plan)
+        self._progress = job_statements.Progress(plan)
         self._say(f"attempt {plan.attempt} of job {plan.job.namespace}/{plan.job.name}, run {plan.run_key}")
-        self._hide(Mask([*secrets(plan, os.environ), *secret_by_name(hiding.settings())]))
-        hiding.hide_from_log(self.mask)
+        self._hide(Mask([*secrets(plan, os.environ), *secret_by_name(output_masking.settings())]))
+        output_masking.hide_from_log(self.mask)
         self._spark = session.start(plan.assumed, gated=is_gated(plan))
-        hiding.hide_from_log(self.mask)  # again: a session that starts may configure the log anew
-        hiding.hide_from_plans(self._spark, plan)
+        output_masking.hide_from_log(self.mask)  # again: a session that starts may configure the log anew
+        output_masking.hide_from_plans(self._spark, plan)
         teller = Teller(self._progress, self.mask, self._cluster)
         teller.start()
         try:
@@ -84,10 +84,10 @@ class _Driver:
             teller.end()
 
     def _work(self, plan: Plan, spark: SparkSession, progress: Progress) -> Result:
-        from sluice_runner import streams, work  # noqa: PLC0415 - need PySpark
+        from sluice_runner import job_statements, streams  # noqa: PLC0415 - need PySpark
 
         if not isinstance(plan.work, Stream):
-            return work.run(spark, progress)
+            return job_statements.run(spark, progress)
         take_over_from_jvm(spark)
         stop = Stop()
         watch = PodWatch(stop, plan.job.namespace, self.mask, self._cluster)
@@ -120,7 +120,7 @@ class _Driver:
         # Spark is being shut down, too, where the driver was ended, and may not answer any more.
         if self._spark is None or (result.failure and result.failure.name == Terminated.__name__):
             return Seen()
-        from sluice_runner.seen import seen  # noqa: PLC0415 - needs PySpark
+        from sluice_runner.driver_report import seen  # noqa: PLC0415 - needs PySpark
 
         return seen(self._spark, result.statements)
 
@@ -135,7 +135,7 @@ class _Driver:
 
     def _hide(self, mask: Mask) -> None:
         self.mask = mask
-        hiding.hide_from_streams(mask)
+        output_masking.hide_from_streams(mask)
 
     @staticmethod
     def _say(text: str) -> None:

@@ -19,7 +19,7 @@ from sluice_runner.cluster import MERGE, Cluster, NoClusterError, RequestError
 from sluice_runner.plan import Application, Plan, Sql, Stream
 
 if TYPE_CHECKING:
-    from sluice_runner.work import Progress
+    from sluice_runner.job_statements import Progress
 
 ANNOTATION = "sluice.dev/progress"
 PAUSE = 10.0

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from sluice_runner import txn
 from sluice_runner.assumptions import refuse_another_connector
+from sluice_runner.earlier_attempts import Done, HistoryLost
 from sluice_runner.failures import classify
-from sluice_runner.fencing import Unfenced
-from sluice_runner.past import Done, HistoryLost
 from sluice_runner.plan import Plan
 from sluice_runner.result import ALREADY_COMMITTED, COMMITTED, FAILED, NO_COMMIT, StatementResult
+from sluice_runner.run_fence import Unfenced
 from sluice_runner.stamp import is_of_attempt, read_stamp, stamped, step_stamp
 from sluice_runner.winners import Winner
 
 if TYPE_CHECKING:
     from sluice_runner.commits import Commit
-    from sluice_runner.declared import Declared, Found
-    from sluice_runner.work import Progress
+    from sluice_runner.declared_tables import Declared, Found
+    from sluice_runner.job_statements import Progress
 
 PROGRAM = 1
 """The statement as which everything outside of steps counts."""

@@ -10,14 +10,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sluice_runner.batches import Batches, mentioned_by, owner, refuse_statements
-from sluice_runner.bound import Bound
+from sluice_runner.bound_names import Bound
 from sluice_runner.catalogs import Catalogs
 from sluice_runner.checkpoint import Checkpoint
-from sluice_runner.executing import failure_of
 from sluice_runner.failures import Terminated
 from sluice_runner.plan import Stream
 from sluice_runner.result import Result
-from sluice_runner.stopping import Boundary, Stop
+from sluice_runner.statement_execution import failure_of
+from sluice_runner.stop_requests import Boundary, Stop
 from sluice_runner.targets import RefusedStatementError
 from sluice_runner.write import options_of
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from sluice_runner.work import Progress
+    from sluice_runner.job_statements import Progress
 
 VIEW = "source"
 _LOOKS_EACH = 0.5

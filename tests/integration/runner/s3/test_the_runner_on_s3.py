@@ -20,7 +20,7 @@ from integration.runner.s3.jars import s3_variables
 
 HERE = Path(__file__).parents[1]
 SQL, WRITES = "test_sql_jobs.py", "test_write_jobs.py"
-REST = ("test_judged.py", "test_promises.py", "test_run_keys.py", "test_conflicts.py")
+REST = ("test_footprint_check.py", "test_promises.py", "test_run_keys.py", "test_conflicts.py")
 
 
 @pytest.mark.timeout(1500)

@@ -8,10 +8,10 @@ from sluice.api.job import Operation
 from sluice.api.tables import TableRef
 from sluice.conflicts import conflict_between
 from sluice.footprint import JobFootprint
-from sluice.offline.simulation import Run, TracedJob
+from sluice.offline.simulation import SimulatedRun, TracedJob
 from sluice.offline.simulation.touches import (
     NOTHING,
-    Touched,
+    TouchedTables,
     facts_by_partitions,
     footprint_of_touched,
     key_of_table,
@@ -29,7 +29,7 @@ def touching(operation: Operation, days: tuple[int, ...], *tables: str) -> JobFo
     reads = NOTHING if operation is Operation.APPEND else partitions
     names = [TableRef(path=table) for table in tables or (A,)]
     facts = {key_of_table(name): facts_by_partitions(["day"], oss(None)) for name in names}
-    return footprint_of_touched((Touched(name, operation, reads, partitions) for name in names), facts)
+    return footprint_of_touched((TouchedTables(name, operation, reads, partitions) for name in names), facts)
 
 
 def merge(*days: int, tables: tuple[str, ...] = (A,)) -> JobFootprint:
@@ -69,7 +69,7 @@ def apart(one: JobFootprint, other: JobFootprint) -> bool:
     return _apart[key]
 
 
-def starts(run: Run) -> dict[str, float]:
+def starts(run: SimulatedRun) -> dict[str, float]:
     """When each job began the run that committed, in minutes."""
     return {name: span.begins / MINUTE for name, span in run.committed.items()}
 

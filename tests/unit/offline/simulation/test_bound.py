@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from sluice.offline.simulation import Trace, TracedJob
 from sluice.offline.simulation.bound import bound
-from sluice.offline.simulation.queued import queued
-from sluice.offline.simulation.trace import Rules
+from sluice.offline.simulation.queue_play import queued
+from sluice.offline.simulation.trace import TraceRules
 from sluice.offline.simulation.verdicts import Verdicts
 from sluice.tables import key_of_path
 from unit.offline.simulation.small_traces import MINUTE, A, apart, append, job, jobs, merge
@@ -39,7 +39,7 @@ def test_no_order_of_the_jobs_is_shorter(given_jobs: list[TracedJob]) -> None:
 @settings(max_examples=60)
 @given(jobs(), st.integers(1, 3))
 def test_no_schedule_with_few_places_is_shorter(given_jobs: list[TracedJob], most: int) -> None:
-    trace = Trace.of(given_jobs, Rules({key_of_path(A): most}))
+    trace = Trace.of(given_jobs, TraceRules({key_of_path(A): most}))
     assert bound(trace, Verdicts()).makespan <= queued(trace).makespan
 
 
@@ -69,5 +69,5 @@ def test_it_is_what_the_heaviest_group_in_each_others_way_needs(
 
 def test_few_places_bound_those_that_could_all_run() -> None:
     six = [job(f"append-{number}", append(1), minutes=2) for number in range(6)]
-    trace = Trace.of(six, Rules({key_of_path(A): 2}))
+    trace = Trace.of(six, TraceRules({key_of_path(A): 2}))
     assert bound(trace, Verdicts()).makespan == 6 * MINUTE

@@ -7,7 +7,7 @@ import pytest
 from sluice.api.base import Json
 from sluice.conflicts import conflict_between
 from sluice.offline.history import read_log
-from sluice.offline.simulation.history_trace import Lived, Told, lived
+from sluice.offline.simulation.history_trace import DurationSource, Lived, lived
 from sluice.offline.simulation.trace import TracedJob
 from unit.offline.test_history import METADATA, MINUTE, add, commit, predicate, remove
 
@@ -45,23 +45,23 @@ def test_a_commit_ends_when_it_says_and_ran_as_long_as_its_metrics_say(table: Pa
     job = one(table, 1)
     assert job.duration == 40_000
     assert job.at + job.duration == read_log(table).commits[1].timestamp
-    assert played(table).durations == {Told.MEASURED: 1}
+    assert played(table).durations == {DurationSource.MEASURED: 1}
 
 
 @pytest.mark.parametrize(
     ("read", "assumed", "lasts", "told"),
     [
-        (1, 90_000, 90_000, Told.BOUNDED),
-        (1, 1_000, MINUTE, Told.BOUNDED),
-        (1, 600_000, 2 * MINUTE, Told.BOUNDED),
-        (2, 30_000, 30_000, Told.ASSUMED),
-        (2, 600_000, MINUTE, Told.ASSUMED),
-        (None, 600_000, 600_000, Told.ASSUMED),
+        (1, 90_000, 90_000, DurationSource.BOUNDED),
+        (1, 1_000, MINUTE, DurationSource.BOUNDED),
+        (1, 600_000, 2 * MINUTE, DurationSource.BOUNDED),
+        (2, 30_000, 30_000, DurationSource.ASSUMED),
+        (2, 600_000, MINUTE, DurationSource.ASSUMED),
+        (None, 600_000, 600_000, DurationSource.ASSUMED),
     ],
     ids=["within", "it began before v2", "it began after v1", "nobody meanwhile", "after v2", "not said"],
 )
 def test_what_others_committed_meanwhile_bounds_how_long_it_ran(
-    table: Path, read: int | None, assumed: int, lasts: int, told: Told
+    table: Path, read: int | None, assumed: int, lasts: int, told: DurationSource
 ) -> None:
     """Commits are a minute apart."""
     merged(table, 1, "2026-11-17", **took(1))

@@ -1,6 +1,6 @@
 """The figures of a run."""
 
-from sluice.offline.simulation import Run, Trace
+from sluice.offline.simulation import SimulatedRun, Trace
 from sluice.offline.simulation.run import Span, quantile
 from unit.offline.simulation.small_traces import MINUTE, job, merge
 
@@ -12,7 +12,9 @@ def span(name: str, begins: int, ends: int, *, commits: bool = True) -> Span:
 TRACE = Trace.of(
     [job("a", merge(1), at=1, minutes=2), job("b", merge(1), at=1, minutes=3), job("c", merge(2), at=9)]
 )
-RUN = Run(TRACE, (span("a", 1, 3), span("b", 1, 4, commits=False), span("b", 4, 7), span("c", 9, 10)))
+RUN = SimulatedRun(
+    TRACE, (span("a", 1, 3), span("b", 1, 4, commits=False), span("b", 4, 7), span("c", 9, 10))
+)
 
 
 def test_the_makespan_counts_from_when_the_first_job_came() -> None:
@@ -33,7 +35,7 @@ def test_writers_are_counted_while_they_run_and_one_that_ends_is_gone_before_the
     assert RUN.running == 1.0
     assert RUN.utilisation == 0.5
     assert RUN.busy == 7 / 9
-    in_turn = Run(TRACE, (span("a", 1, 3), span("b", 3, 6), span("c", 9, 10)))
+    in_turn = SimulatedRun(TRACE, (span("a", 1, 3), span("b", 3, 6), span("c", 9, 10)))
     assert in_turn.most_running == 1
 
 

@@ -10,11 +10,11 @@ import pytest
 
 from sluice.online.bundle import archive
 from sluice.online.bundle.archive import Bundle
-from sluice.online.bundle.object_masking import Masking
+from sluice.online.bundle.masked_objects import ObjectMasking
 
 
 def bundle() -> Bundle:
-    return Bundle("etl/nightly", datetime(2026, 11, 27, tzinfo=UTC), "sluice 0", Masking())
+    return Bundle("etl/nightly", datetime(2026, 11, 27, tzinfo=UTC), "sluice 0", ObjectMasking())
 
 
 def unpacked(content: bytes) -> dict[str, str]:

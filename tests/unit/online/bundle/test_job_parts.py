@@ -7,9 +7,9 @@ from sluice.api.base import Json
 from sluice.kube.resources import POLICIES, Resource
 from sluice.online.access.job_names import JobName
 from sluice.online.bundle.archive import Bundle
-from sluice.online.bundle.collection import MOST_OBJECTS, Collecting
-from sluice.online.bundle.job_parts import OfJob, collect_policies
-from sluice.online.bundle.object_masking import Masking
+from sluice.online.bundle.collection import MOST_OBJECTS, Collection
+from sluice.online.bundle.job_parts import JobParts, collect_policies
+from sluice.online.bundle.masked_objects import ObjectMasking
 
 PAGE = 150
 
@@ -35,12 +35,12 @@ def policy(name: str) -> Json:
 
 async def test_a_job_s_policy_is_in_its_bundle_however_many_others_come_before_it() -> None:
     policies = [policy(f"table-{number}") for number in range(MOST_OBJECTS + PAGE)]
-    bundle = Bundle("etl/nightly", datetime.now(UTC), "test", Masking())
+    bundle = Bundle("etl/nightly", datetime.now(UTC), "test", ObjectMasking())
     kube = ApiServer([*policies, policy("orders")])
     body = {"status": {"footprint": [{"table": "file:/lake/orders"}]}}
     await collect_policies(
-        Collecting(kube, bundle, print),  # type: ignore[arg-type]  # an API server of the test's own
-        OfJob(JobName("etl", "nightly"), body),
+        Collection(kube, bundle, print),  # type: ignore[arg-type]  # an API server of the test's own
+        JobParts(JobName("etl", "nightly"), body),
     )
     assert [part.file for part in bundle.parts] == ["policies/etl.orders.json"]
     assert bundle.not_collected == []

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from sluice.policies.difference import Plan, plan_of
+from sluice.policies.difference import AlterationPlan, plan_of
 from sluice.tables.table_observation import TableState
 from unit.policies.specs import spec_of
 
@@ -40,7 +40,7 @@ def test_columns_are_named_as_the_schema_spells_them(
 )
 def test_the_same_columns_are_no_difference(found: tuple[str, ...], wanted: list[str]) -> None:
     plan = plan_of(spec_of(clusterBy=wanted), replace(TABLE, cluster_by=found), (3, 3))
-    assert plan == Plan()
+    assert plan == AlterationPlan()
 
 
 def test_the_first_clustering_columns_cannot_be_taken_back() -> None:

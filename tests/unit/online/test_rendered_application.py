@@ -12,7 +12,7 @@ from sluice.api.base import Json
 from sluice.engines import RuntimeProfile
 from sluice.engines.attempt import application_name
 from sluice.online.access.errors import OnlineError
-from sluice.online.jobs.application_rendering import NotRenderedError, application_of, rendered
+from sluice.online.jobs.rendered_application import NotRenderedError, application_of, rendered
 
 PROFILES = {
     "default": RuntimeProfile(spark_version="4.2.0", delta_version="4.4.0", image="registry.example/spark:1")

@@ -9,7 +9,7 @@ import pytest
 from sluice_runner import txn
 from sluice_runner.assumptions import Assumed
 from sluice_runner.commits import Commit
-from sluice_runner.past import Done, HistoryLost, RunKeyReused, TableHistory, done
+from sluice_runner.earlier_attempts import Done, HistoryLost, RunKeyReused, TableHistory, done
 from sluice_runner.plan import Job, Plan, Run, Sql
 from sluice_runner.stamp import Look, closing_stamp, fence_stamp, stamp
 

@@ -6,9 +6,9 @@ import pytest
 
 from sluice.offline.simulation import Trace
 from sluice.offline.simulation.bound import bound
-from sluice.offline.simulation.generated import SHAPES, generated
-from sluice.offline.simulation.queued import queued
-from sluice.offline.simulation.trace import Rules
+from sluice.offline.simulation.queue_play import queued
+from sluice.offline.simulation.synthetic_trace import SHAPES, generated
+from sluice.offline.simulation.trace import TraceRules
 from sluice.offline.simulation.verdicts import Verdicts
 from unit.offline.simulation.small_traces import MINUTE
 
@@ -51,7 +51,9 @@ def test_what_loads_miss_it_by_is_mostly_the_order_of_age() -> None:
     """An append waits for each older MERGE of its partition also while others append to it: what could all run at once runs in as
     many turns as MERGEs came between. Once jobs age later than they wait, less than half of what is above the bound is left."""
     at_once, late = (
-        fmean(times_the_bound(generated("loads", seed, JOBS, Rules(otherwise=after))) for seed in range(5))
+        fmean(
+            times_the_bound(generated("loads", seed, JOBS, TraceRules(otherwise=after))) for seed in range(5)
+        )
         for after in (0, 720 * MINUTE)
     )
     assert late - 1 < (at_once - 1) / 2

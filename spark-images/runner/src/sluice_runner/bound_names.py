@@ -16,9 +16,9 @@ from sluice_runner import tables
 from sluice_runner.assumptions import NotAsJudgedError
 from sluice_runner.catalogs import BOUND, SETTING, Catalogs, Name, lower
 from sluice_runner.java_classes import has_class, java_class
-from sluice_runner.leads import Leads
 from sluice_runner.locations import is_same
 from sluice_runner.plan import BoundName
+from sluice_runner.reported_names import Leads
 from sluice_runner.targets import CREATES_A_TABLE, LIKE, WRITE, RefusedStatementError, Statement
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from sluice_runner import commits, write
 from sluice_runner.commits import Commit
 from sluice_runner.failures import Failure, classify
+from sluice_runner.footprint_check import STRAYED, Judged
 from sluice_runner.java_classes import has_class
-from sluice_runner.judged import STRAYED, Judged
 from sluice_runner.partitions import Conditions
 from sluice_runner.plan import Plan
 from sluice_runner.result import StatementResult

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from sluice.offline.simulation.bound import Bound, bound
 from sluice.offline.simulation.lines import by_locks, in_lines
-from sluice.offline.simulation.queued import Told, queued
+from sluice.offline.simulation.queue_play import Told, queued
 from sluice.offline.simulation.retries import Retried, retried
-from sluice.offline.simulation.run import Run
+from sluice.offline.simulation.run import SimulatedRun
 from sluice.offline.simulation.trace import Trace
 from sluice.offline.simulation.verdicts import Verdicts
 
@@ -20,9 +20,9 @@ class Simulation:
     trace: Trace
     seed: int
     bound: Bound
-    queue: Run
-    lines: Run
-    locks: Run
+    queue: SimulatedRun
+    lines: SimulatedRun
+    locks: SimulatedRun
     retries: Retried
 
     @property
@@ -30,7 +30,7 @@ class Simulation:
         return times(self.queue, self.bound)
 
     @property
-    def ways(self) -> Iterator[tuple[str, Run]]:
+    def ways(self) -> Iterator[tuple[str, SimulatedRun]]:
         yield "Sluice", self.queue
         yield "FIFO a table", self.lines
         yield "mutex a table", self.locks
@@ -53,5 +53,5 @@ def simulated(trace: Trace, seed: int = 0, progress: Progress = lambda _what, _e
     return Simulation(trace, seed, bound(trace, verdicts), queue, lines, locks, retries)
 
 
-def times(run: Run, of: Bound) -> float:
+def times(run: SimulatedRun, of: Bound) -> float:
     return run.makespan / of.makespan if of.makespan else 1.0

@@ -12,12 +12,12 @@ from integration.operator import hostile
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.job_status import Attempt
-from sluice.controller.cache.cluster_cache import World
+from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.engines import RuntimeProfile
 from sluice.footprint import NotUnderstoodError
 from sluice.lifecycle.evidence.attempt_evidence import annotations_of, evidence_of, labels_of, words
 from sluice.lifecycle.evidence.deletion import leaving
-from sluice.lifecycle.job import object_pruning
+from sluice.lifecycle.job import pruned_objects
 from sluice.lifecycle.job.job_view import JobView
 from unit.controller.bodies import job_body
 from unit.lifecycle.objects import (
@@ -153,13 +153,13 @@ def _same(whole: Json, kept: Json, *, is_pod: bool) -> None:
 @pytest.mark.parametrize("body", list(_applications()))
 def test_of_an_application_all_is_kept_that_is_evidence(body: Json) -> None:
     for whole in _changed(body):
-        _same(whole, object_pruning.of_application(whole), is_pod=False)
+        _same(whole, pruned_objects.of_application(whole), is_pod=False)
 
 
 @pytest.mark.parametrize("body", list(_pods()))
 def test_of_a_pod_all_is_kept_that_is_evidence(body: Json) -> None:
     for whole in _changed(body):
-        _same(whole, object_pruning.of_pod(whole), is_pod=True)
+        _same(whole, pruned_objects.of_pod(whole), is_pod=True)
 
 
 def test_of_what_nobody_should_write_all_is_kept_that_is_evidence() -> None:
@@ -168,7 +168,7 @@ def test_of_what_nobody_should_write_all_is_kept_that_is_evidence() -> None:
         body = copy.deepcopy(one.body)
         body["metadata"] = {"namespace": "etl", "uid": "u", "resourceVersion": "1"} | body["metadata"]
         body["metadata"].setdefault("creationTimestamp", "2026-11-19T10:00:00Z")
-        keep = object_pruning.of_pod if one.is_pod else object_pruning.of_application
+        keep = pruned_objects.of_pod if one.is_pod else pruned_objects.of_application
         _same(body, keep(body), is_pod=one.is_pod)
 
 
@@ -181,10 +181,10 @@ def test_of_a_job_spec_and_status_are_kept_and_of_its_metadata_what_is_read() ->
         "labels": {"team": "etl"},
         "ownerReferences": [{"kind": "Workflow"}],
     }
-    kept = object_pruning.of_job(body | {"metadata": body["metadata"] | written, "status": "text"})
+    kept = pruned_objects.of_job(body | {"metadata": body["metadata"] | written, "status": "text"})
     assert kept == body | {"metadata": read, "status": "text"}
     nothing = {"metadata": {"annotations": None, "labels": "none"}}
-    assert object_pruning.of_job(nothing) == nothing
+    assert pruned_objects.of_job(nothing) == nothing
 
 
 def _nested(levels: int) -> Json:
@@ -199,7 +199,7 @@ def _nested(levels: int) -> Json:
 
 @pytest.mark.parametrize("levels", [100, 480, 5000])
 def test_a_job_whose_template_is_nested_too_deeply_is_kept_and_refused(levels: int) -> None:
-    world = World({})
+    world = ClusterCache({})
     world.job_seen(_nested(levels))
     job = world.jobs["uid-a"]
     assert job.work_hash
@@ -215,9 +215,9 @@ def test_a_job_that_is_nested_too_deeply_is_refused_where_all_of_it_is_read() ->
 @pytest.mark.parametrize(
     ("keep", "body"),
     [
-        (object_pruning.of_application, application("RUNNING")),
-        (object_pruning.of_pod, pod(TERMINATED)),
-        (object_pruning.of_job, job_body("a") | {"status": {"phase": "Waiting", "tables": "Waiting"}}),
+        (pruned_objects.of_application, application("RUNNING")),
+        (pruned_objects.of_pod, pod(TERMINATED)),
+        (pruned_objects.of_job, job_body("a") | {"status": {"phase": "Waiting", "tables": "Waiting"}}),
     ],
 )
 def test_a_text_that_stands_in_many_objects_or_many_times_in_one_is_kept_once(keep: Any, body: Json) -> None:
@@ -239,9 +239,9 @@ def _texts(body: Any) -> Iterator[str]:
 @pytest.mark.parametrize(
     ("keep", "body"),
     [
-        (object_pruning.of_application, application("RUNNING")),
-        (object_pruning.of_pod, pod(TERMINATED)),
-        (object_pruning.of_job, job_body("a")),
+        (pruned_objects.of_application, application("RUNNING")),
+        (pruned_objects.of_pod, pod(TERMINATED)),
+        (pruned_objects.of_job, job_body("a")),
     ],
 )
 def test_what_is_kept_is_kept_whole_when_it_is_seen_again(keep: Any, body: Json) -> None:
@@ -252,27 +252,27 @@ def test_what_a_job_says_to_queues_is_kept_and_other_labels_are_not() -> None:
     body = job_body("a")
     queues = {"kueue.x-k8s.io/queue-name": "etl"}
     body["metadata"] |= {"labels": {"team": "x"} | queues, "annotations": {"note": "y", "volcano.sh/z": "1"}}
-    kept = object_pruning.of_job(body)["metadata"]
+    kept = pruned_objects.of_job(body)["metadata"]
     assert kept["labels"] == queues
     assert kept["annotations"] == {"volcano.sh/z": "1"}
 
 
 def test_what_runs_is_not_kept_of_an_application_nor_of_a_pod() -> None:
-    kept = object_pruning.of_application(
+    kept = pruned_objects.of_application(
         application("RUNNING") | {"spec": {"suspend": True, "arguments": ["x" * 5000]}}
     )
     assert kept["spec"] == {"suspend": True}
     whole = pod(TERMINATED)
     whole["spec"]["containers"] = [{"name": "spark-kubernetes-driver", "env": ["x" * 5000]}]
     whole["status"]["containerStatuses"].append(SIDECAR)
-    kept = object_pruning.of_pod(whole)
+    kept = pruned_objects.of_pod(whole)
     assert kept["spec"] == {"nodeName": "node-1"}
     assert [one["name"] for one in kept["status"]["containerStatuses"]] == ["spark-kubernetes-driver"]
 
 
 @pytest.mark.parametrize(
     ("keep", "body"),
-    [(object_pruning.of_application, application("RUNNING")), (object_pruning.of_pod, pod(TERMINATED))],
+    [(pruned_objects.of_application, application("RUNNING")), (pruned_objects.of_pod, pod(TERMINATED))],
 )
 def test_what_others_note_on_an_object_is_not_kept(keep: Any, body: Json) -> None:
     noted = copy.deepcopy(body)

@@ -8,10 +8,10 @@ import pytest
 
 from sluice_runner import tables
 from sluice_runner.assumptions import NotAsJudgedError
-from sluice_runner.bound import Bound
+from sluice_runner.bound_names import Bound
 from sluice_runner.catalogs import Name
-from sluice_runner.leads import Leads
 from sluice_runner.plan import BoundName
+from sluice_runner.reported_names import Leads
 from sluice_runner.targets import Statement
 
 ORDERS = ("prod", "sales", "orders")

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, TextIO
 
 from sluice_runner.java_classes import has_class, java_class
-from sluice_runner.masking import STARS, Mask
 from sluice_runner.plan import Plan
+from sluice_runner.secrets_in_text import STARS, Mask
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

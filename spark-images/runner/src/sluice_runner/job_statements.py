@@ -9,18 +9,18 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sluice_runner import tables, targets, write
-from sluice_runner.bound import Bound
+from sluice_runner.bound_names import Bound
 from sluice_runner.catalogs import Catalogs, Name
-from sluice_runner.executing import Context, Prepared, failure_in, failure_of, step, tell
 from sluice_runner.failures import Failure
-from sluice_runner.fencing import fencing_of
-from sluice_runner.judged import Judged
-from sluice_runner.leads import Leads, Looks
+from sluice_runner.footprint_check import Judged
 from sluice_runner.mentions import mentioned
 from sluice_runner.partitions import Conditions
 from sluice_runner.plan import Plan, Sql, Statement, Stream, Target, Write
 from sluice_runner.promise import Gate
+from sluice_runner.reported_names import Leads, Looks
 from sluice_runner.result import Result, StatementResult
+from sluice_runner.run_fence import fencing_of
+from sluice_runner.statement_execution import Context, Prepared, failure_in, failure_of, step, tell
 from sluice_runner.stream_state import StreamState
 from sluice_runner.winners import Winner
 

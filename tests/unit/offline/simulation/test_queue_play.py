@@ -7,14 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sluice.admission import Holder, Waiter, decide
-from sluice.offline.simulation import Run, Trace, TracedJob
-from sluice.offline.simulation.queued import queued
-from sluice.offline.simulation.trace import Rules, moment
+from sluice.offline.simulation import SimulatedRun, Trace, TracedJob
+from sluice.offline.simulation.queue_play import queued
+from sluice.offline.simulation.trace import TraceRules, moment
 from sluice.tables import key_of_path
 from unit.offline.simulation.small_traces import MINUTE, A, apart, append, job, jobs, merge, starts
 
 some_rules = st.builds(
-    lambda minutes, most: Rules({} if most is None else {key_of_path(A): most}, otherwise=minutes * MINUTE),
+    lambda minutes, most: TraceRules(
+        {} if most is None else {key_of_path(A): most}, otherwise=minutes * MINUTE
+    ),
     st.integers(0, 6),
     st.none() | st.integers(1, 3),
 )
@@ -54,7 +56,7 @@ def by_decide(trace: Trace) -> dict[str, int]:
 @settings(max_examples=100)
 @given(jobs(), some_rules)
 def test_it_starts_what_the_rules_from_scratch_start_and_when_they_do(
-    given_jobs: list[TracedJob], rules: Rules
+    given_jobs: list[TracedJob], rules: TraceRules
 ) -> None:
     trace = Trace.of(given_jobs, rules)
     run = queued(trace)
@@ -63,7 +65,7 @@ def test_it_starts_what_the_rules_from_scratch_start_and_when_they_do(
 
 @settings(max_examples=100)
 @given(jobs(), some_rules)
-def test_no_two_that_conflict_run_side_by_side(given_jobs: list[TracedJob], rules: Rules) -> None:
+def test_no_two_that_conflict_run_side_by_side(given_jobs: list[TracedJob], rules: TraceRules) -> None:
     run = queued(Trace.of(given_jobs, rules))
     assert len(run.spans) == len(run.committed) == len(given_jobs)
     by_name = {one.name: one for one in given_jobs}
@@ -80,7 +82,7 @@ def test_no_two_that_conflict_run_side_by_side(given_jobs: list[TracedJob], rule
 def test_nobody_waits_but_for_one_that_runs_or_for_a_barrier_ahead(
     given_jobs: list[TracedJob], minutes: int
 ) -> None:
-    rules = Rules(otherwise=minutes * MINUTE)
+    rules = TraceRules(otherwise=minutes * MINUTE)
     run = queued(Trace.of(given_jobs, rules))
     spans = run.committed
 
@@ -114,7 +116,7 @@ def in_the_way(one: TracedJob, other: TracedJob) -> bool:
     return one is not other and apart(one.footprint, other.footprint)
 
 
-def moments_of(run: Run, rules: Rules) -> set[int]:
+def moments_of(run: SimulatedRun, rules: TraceRules) -> set[int]:
     jobs_of = run.trace.jobs
     return {
         *(one.at for one in jobs_of),
@@ -130,7 +132,7 @@ def test_once_aged_it_waits_for_none_but_older_ones_and_those_that_run(
 ) -> None:
     """From when it has aged, and the last older one that conflicts with it has begun, nothing that conflicts with it begins: so
     it waits no longer than the longest of these computes."""
-    rules = Rules(otherwise=minutes * MINUTE)
+    rules = TraceRules(otherwise=minutes * MINUTE)
     begins = {name: span.begins for name, span in queued(Trace.of(given_jobs, rules)).committed.items()}
     for one in given_jobs:
         others = [other for other in given_jobs if in_the_way(other, one)]
@@ -144,7 +146,7 @@ def test_once_aged_it_waits_for_none_but_older_ones_and_those_that_run(
 def test_nobody_starves(given_jobs: list[TracedJob], minutes: int) -> None:
     """A job begins within its age and one longest run for each older job in the longest chain to it in which each conflicts with
     the next, and one more for whoever runs when it ages."""
-    rules = Rules(otherwise=minutes * MINUTE)
+    rules = TraceRules(otherwise=minutes * MINUTE)
     begins = {name: span.begins for name, span in queued(Trace.of(given_jobs, rules)).committed.items()}
     longest = max(one.duration for one in given_jobs)
     chains: dict[str, int] = {}
@@ -162,14 +164,14 @@ def test_one_that_waits_for_a_barrier_is_overtaken_and_is_one_itself_once_those_
     ahead = [job(f"first day {number}", merge(1), minutes=10) for number in range(3)]
     both = job("of both days", merge(1, 2), minutes=10)
     early, late = (job(name, merge(2), at, minutes=5) for name, at in (("early", 1), ("late", 21)))
-    found = starts(queued(Trace.of([*ahead, both, early, late], Rules(otherwise=0))))
+    found = starts(queued(Trace.of([*ahead, both, early, late], TraceRules(otherwise=0))))
     assert (found["early"], found["of both days"], found["late"]) == (1, 30, 40)
 
 
 @settings(max_examples=60)
 @given(jobs(), some_rules, st.randoms(use_true_random=False))
 def test_it_does_not_matter_in_which_order_a_trace_names_its_jobs(
-    given_jobs: list[TracedJob], rules: Rules, random: Random
+    given_jobs: list[TracedJob], rules: TraceRules, random: Random
 ) -> None:
     first = queued(Trace.of(given_jobs, rules))
     random.shuffle(given_jobs)
@@ -179,11 +181,11 @@ def test_it_does_not_matter_in_which_order_a_trace_names_its_jobs(
 def test_jobs_that_came_before_they_aged_are_overtaken_and_aged_ones_are_not() -> None:
     long, wide, behind = job("long", merge(1), minutes=5), job("wide", merge(1, 2), at=1), merge(2)
     early, late = job("early", behind, at=2), job("late", behind, at=4)
-    trace = Trace.of([long, wide, early, late], Rules(otherwise=2 * MINUTE))
+    trace = Trace.of([long, wide, early, late], TraceRules(otherwise=2 * MINUTE))
     assert starts(queued(trace)) == {"long": 0, "early": 2, "wide": 5, "late": 6}
 
 
 def test_a_table_takes_as_many_writers_as_its_policy_says() -> None:
     three = [job(f"append-{number}", append(1)) for number in range(3)]
-    trace = Trace.of(three, Rules({key_of_path(A): 2}))
+    trace = Trace.of(three, TraceRules({key_of_path(A): 2}))
     assert starts(queued(trace)) == {"append-0": 0, "append-1": 0, "append-2": 1}

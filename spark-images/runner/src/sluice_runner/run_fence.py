@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from sluice_runner import commits, tables, txn, write
 from sluice_runner.assumptions import refuse_another_connector
+from sluice_runner.earlier_attempts import Done, HistoryLost, Superseded, TableHistory, done
 from sluice_runner.failures import classify
-from sluice_runner.past import Done, HistoryLost, Superseded, TableHistory, done
 from sluice_runner.plan import Plan, Run
 from sluice_runner.repeatable import WRITES_DELTA, refuse_unrepeatable
 from sluice_runner.retriable import CONFLICTS

@@ -14,18 +14,16 @@ from typing import TYPE_CHECKING
 
 from sluice_runner import commits, stores, targets
 from sluice_runner.assumptions import refuse_another_connector, refuse_another_day
-from sluice_runner.bound import Bound, may_lead_its_name_elsewhere
+from sluice_runner.bound_names import Bound, may_lead_its_name_elsewhere
 from sluice_runner.catalogs import Name
 from sluice_runner.commits import Commit
+from sluice_runner.earlier_attempts import Done
 from sluice_runner.failures import Failure, classify
-from sluice_runner.fencing import Unfenced
-from sluice_runner.judged import Judged
-from sluice_runner.leads import Looks
-from sluice_runner.masking import mask_of
-from sluice_runner.past import Done
+from sluice_runner.footprint_check import Judged
 from sluice_runner.plan import Plan
 from sluice_runner.promise import Gate
 from sluice_runner.repeatable import WRITES_ONE_TABLE
+from sluice_runner.reported_names import Looks
 from sluice_runner.result import (
     ALREADY_COMMITTED,
     COMMITTED,
@@ -33,6 +31,8 @@ from sluice_runner.result import (
     NO_COMMIT,
     StatementResult,
 )
+from sluice_runner.run_fence import Unfenced
+from sluice_runner.secrets_in_text import mask_of
 from sluice_runner.stamp import stamp, stamped
 from sluice_runner.winners import Winner, completed
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sluice_runner import hiding, tables
+from sluice_runner import output_masking, tables
 from sluice_runner.assumptions import OF_SQL
 from sluice_runner.java_classes import java_class
-from sluice_runner.masking import STARS, secret_by_name
 from sluice_runner.report import Seen
 from sluice_runner.result import StatementResult
+from sluice_runner.secrets_in_text import STARS, secret_by_name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,7 +50,7 @@ def _asked(spark: SparkSession, statements: Sequence[StatementResult]) -> Seen:
     """What can't be found out is left out, and told."""
     unread: list[str] = []
     versions = _read(unread, "versions", lambda: dict(_versions(spark)), {})
-    settings = _read(unread, "settings", lambda: settings_that_matter(hiding.settings()), {})
+    settings = _read(unread, "settings", lambda: settings_that_matter(output_masking.settings()), {})
     locations = list(dict.fromkeys(commit.table for one in statements for commit in one.commits))
     if len(locations) > MOST_TABLES:
         unread.append(f"tables: only the first {MOST_TABLES} of {len(locations)} are described")

@@ -1,6 +1,6 @@
 """Of each name the newest lead is told, whatever its spelling, and first those by which others were judged otherwise."""
 
-from sluice_runner.leads import Leads
+from sluice_runner.reported_names import Leads
 
 
 def test_the_newest_word_on_a_name_counts() -> None:

@@ -8,12 +8,12 @@ from sluice.api.tables import TableRef
 from sluice.footprint import JobFootprint
 from sluice.offline.simulation.touches import (
     NOTHING,
-    Touched,
+    TouchedTables,
     facts_by_partitions,
     footprint_of_touched,
     key_of_table,
 )
-from sluice.offline.simulation.trace import Rules, Trace, TracedJob
+from sluice.offline.simulation.trace import Trace, TracedJob, TraceRules
 from sluice.tables import TableFacts, TableKey, oss
 
 MINUTE = 60_000
@@ -40,11 +40,11 @@ class _Tables:
 
     def _touched(
         self, operation: Operation, days: Sequence[int] | None, tables: Sequence[str]
-    ) -> Iterator[Touched]:
+    ) -> Iterator[TouchedTables]:
         partitions = None if days is None else [{"date": f"day {day:02}"} for day in days]
         reads = NOTHING if operation is Operation.APPEND else partitions
         for table in tables:
-            yield Touched(TableRef(path=table), operation, reads, partitions)
+            yield TouchedTables(TableRef(path=table), operation, reads, partitions)
 
 
 def _facts(tables: Sequence[str]) -> Mapping[TableKey, TableFacts]:
@@ -129,7 +129,7 @@ SHAPES: Mapping[str, Callable[[Random, int], Jobs]] = {
 }
 
 
-def generated(shape: str, seed: int, jobs: int, rules: Rules | None = None) -> Trace:
+def generated(shape: str, seed: int, jobs: int, rules: TraceRules | None = None) -> Trace:
     return Trace.of(SHAPES[shape](Random(f"{shape}/{seed}"), jobs), rules)  # noqa: S311 - the same trace each time
 
 

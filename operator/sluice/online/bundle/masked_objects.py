@@ -115,7 +115,7 @@ _VALUE = re.compile(r"(?P<name>-{0,2}[A-Za-z_][A-Za-z0-9_.\-]*)=(?P<value>.+)", 
 _SHORTEST_CALLED, _SHORTEST_RANDOM = 6, 12
 
 
-class Masking:
+class ObjectMasking:
     def __init__(self, *needed: str) -> None:
         """`needed`: words without which nobody could read anything, such as the job's name."""
         self._needed = needed

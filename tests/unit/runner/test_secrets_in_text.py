@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice_runner.masking import Mask, secret_by_name
+from sluice_runner.secrets_in_text import Mask, secret_by_name
 
 SECRET = "p4ss\"wörd\\/&%+=#x'9 z"
 

@@ -12,9 +12,9 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from sluice.tables.address import LogUnreadableError, cannot_be_read, in_short, must_be_around
 from sluice.tables.catalog_managed import as_managed
 from sluice.tables.identity import TableKey
-from sluice.tables.s3_listing import names_below
+from sluice.tables.s3_list import names_below
 from sluice.tables.s3_region import is_of_a_store, region_of
-from sluice.tables.s3_requests import NoAnswerError, empty_endpoint, own_endpoint
+from sluice.tables.s3_requests import S3SilentError, empty_endpoint, own_endpoint
 from sluice.tables.store_errors import StoreTrouble, explained, own_words, trouble_of
 
 READ_ERRORS = (DeltaError, OSError, ValueError)
@@ -119,7 +119,7 @@ def _must_be_a_store(table: TableKey) -> None:
         return
     try:
         is_one = is_of_a_store(bucket)
-    except NoAnswerError as error:
+    except S3SilentError as error:
         raise LogUnreadableError(
             f"{StoreTrouble.STORE_SILENT}: {endpoint} no longer answers: {error}"
         ) from error

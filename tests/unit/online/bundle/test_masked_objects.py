@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from sluice.online.bundle.object_masking import Masking
+from sluice.online.bundle.masked_objects import ObjectMasking
 
 
 def masked(body: Any) -> Any:
-    return Masking().masked(body)
+    return ObjectMasking().masked(body)
 
 
 def test_of_variables_only_those_that_are_known_to_be_harmless_keep_their_values() -> None:
@@ -140,7 +140,7 @@ def test_a_text_that_is_an_object_is_read_as_one() -> None:
 )
 def test_what_was_left_out_at_one_place_is_left_out_everywhere(written: str) -> None:
     secret = 'p"ss wörd/1'
-    masking = Masking("nightly")
+    masking = ObjectMasking("nightly")
     masking.masked({"env": [{"name": "DB_PASSWORD", "value": secret}]})
     for form in (secret, json.dumps(secret)[1:-1], "p%22ss%20w%C3%B6rd%2F1", "cCJzcyB3w7ZyZC8x"):
         text = written.format(form)
@@ -148,7 +148,7 @@ def test_what_was_left_out_at_one_place_is_left_out_everywhere(written: str) -> 
 
 
 def test_ordinary_words_are_not_looked_for_elsewhere() -> None:
-    masking = Masking("nightly", "etl")
+    masking = ObjectMasking("nightly", "etl")
     values = ["true", "/opt/spark/work-dir1", "production", "nightly-0123abcd-1"]
     masking.masked({"env": [{"name": f"V{number}", "value": value} for number, value in enumerate(values)]})
     assert masking.without_found(" ".join(values)) == " ".join(values)
@@ -254,7 +254,7 @@ def test_a_secret_is_left_out_wherever_a_manifest_may_hold_it_and_of_what_is_pri
 ) -> None:
     given = body(place, name)
     assert SECRET in json.dumps(given)
-    masking = Masking("nightly")
+    masking = ObjectMasking("nightly")
     assert SECRET not in json.dumps(masking.masked(given))
     if (body, place) not in ((_kubeflow, "address"), (_job, "sql")):
         assert masking.without_found(f"a log prints {SECRET}") == "a log prints ***"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sluice_runner.chains import chain_of
+from sluice_runner.exception_chains import chain_of
 from sluice_runner.failures import classify
 
 MESSAGE = "[DELTA_CONCURRENT_APPEND.WITHOUT_HINT] Transaction conflict detected. a concurrent WRITE added data to table t"

@@ -10,8 +10,8 @@ from typing import Any, cast
 import pytest
 
 from sluice_runner.cluster import Cluster, NoClusterError, RequestError
-from sluice_runner.masking import Mask
-from sluice_runner.stopping import Boundary, NoMoreBatches, PodWatch, Stop
+from sluice_runner.secrets_in_text import Mask
+from sluice_runner.stop_requests import Boundary, NoMoreBatches, PodWatch, Stop
 
 REASON = '{"since":"2026-11-19T10:00:00Z","why":"sales/alter waits for it"}'
 

@@ -13,13 +13,13 @@ from sluice.installations.unexplained_leases import UnexplainedLeases
 from sluice.kube.client import ApiError, KindMissingError, Kube
 from sluice.kube.resources import APPLICATIONS, JOBS, PODS, Resource
 from sluice.leases.keys import Keys
-from sluice.leases.stored_state import Former, former
+from sluice.leases.stored_state import StoredState, former
 from sluice.lifecycle.evidence import finished_jobs
-from sluice.lifecycle.job import object_pruning
+from sluice.lifecycle.job import pruned_objects
 from sluice.online.access.connection import Installation, cluster, redis_of
 from sluice.online.access.errors import OnlineError
 from sluice.online.access.leader import lease_of
-from sluice.online.leases.lease_view import Held, InRedis, Objects, held
+from sluice.online.leases.lease_view import InRedis, LeaseView, Objects, held
 
 _FORBIDDEN = 403
 _NOT_AN_EXECUTOR = f"{names.LABEL_JOB_UID},{LABEL_ROLE}!={EXECUTOR_ROLE}"
@@ -27,15 +27,15 @@ _REDIS_IS_NOT_KNOWN = "what Redis holds: say where it is, by --redis-url or --co
 
 
 @dataclass(frozen=True)
-class Listed:
-    leases: list[Held]
+class LeaseListing:
+    leases: list[LeaseView]
     not_shown: tuple[str, ...]
     """What could not be asked, and so is not shown."""
     is_redis_missing: bool
     """Whether it is known where Redis is, and it could not be asked."""
 
 
-async def listed(at: Installation) -> Listed:
+async def listed(at: Installation) -> LeaseListing:
     """Returns all leases that the cluster or its Redis tell of. Raises OnlineError where no operator has led: whoever forgets to
     name its namespace must not read that nothing is held."""
     asked = _Asked(at)
@@ -45,10 +45,10 @@ async def listed(at: Installation) -> Listed:
     after = await asked.redis() if before is not None else None
     redis = None if before is None or after is None else _of_both(before, after)
     found = held(objects, redis, datetime.now(UTC))
-    return Listed(found, tuple(asked.not_shown), at.redis_url is not None and redis is None)
+    return LeaseListing(found, tuple(asked.not_shown), at.redis_url is not None and redis is None)
 
 
-def _of_both(before: Former, after: Former) -> InRedis:
+def _of_both(before: StoredState, after: StoredState) -> InRedis:
     """What Redis holds, by two looks, between which the objects were listed."""
     seen = before.readable | after.readable
     throughout = before.values.keys() & after.values.keys()
@@ -61,7 +61,7 @@ def _of_both(before: Former, after: Former) -> InRedis:
 
 def _why_unreadable(holder: str, line: str) -> str:
     try:
-        return f"its line reads as {Former(values={holder: line}).grants}"
+        return f"its line reads as {StoredState(values={holder: line}).grants}"
     except ValueError as error:
         return str(error)
 
@@ -71,7 +71,7 @@ class _Asked:
     at: Installation
     not_shown: list[str] = field(default_factory=list)
 
-    async def redis(self) -> Former | None:
+    async def redis(self) -> StoredState | None:
         """None where it isn't known where Redis is, or it can't be asked: the cluster can, all the same."""
         if self.at.redis_url is None:
             self.not_shown.append(_REDIS_IS_NOT_KNOWN)
@@ -149,7 +149,7 @@ class _Kind:
 
 _JOBS = _Kind(JOBS, "", finished_jobs.kept)
 _APPLICATIONS = {
-    engine: _Kind(resource, names.LABEL_JOB_UID, object_pruning.of_application)
+    engine: _Kind(resource, names.LABEL_JOB_UID, pruned_objects.of_application)
     for engine, resource in APPLICATIONS.items()
 }
-_DRIVERS = _Kind(PODS, _NOT_AN_EXECUTOR, object_pruning.of_pod)
+_DRIVERS = _Kind(PODS, _NOT_AN_EXECUTOR, pruned_objects.of_pod)

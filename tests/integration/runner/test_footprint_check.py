@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from integration.runner.jobs import Document, at, location, place, plan, run_here, sql
 from sluice_runner.commits import Commit
-from sluice_runner.judged import Judged
+from sluice_runner.footprint_check import Judged
 
 NINETEENTH, TWENTIETH = "date = DATE '2026-11-19'", "date = DATE '2026-11-20'"
 

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from html import unescape
 from urllib.parse import quote, urlsplit
 
-from sluice.tables.s3_requests import OK, NoAnswerError, Question, asked, own_endpoint
+from sluice.tables.s3_requests import OK, S3Request, S3SilentError, asked, own_endpoint
 
 _MOST = 100
 _LARGEST = 256 * 1024
@@ -45,8 +45,8 @@ def names_below(bucket: str, prefix: str, region: str) -> tuple[str, ...]:
     url = f"{endpoint}/{quote(bucket)}"
     headers = _signed(url, text, keys, region, datetime.now(UTC))
     try:
-        answer = asked(Question("GET", f"{url}?{text}", headers, _LARGEST))
-    except NoAnswerError:
+        answer = asked(S3Request("GET", f"{url}?{text}", headers, _LARGEST))
+    except S3SilentError:
         return ()  # that there is no log was told just before, and counts
     if answer.status != OK:
         return ()

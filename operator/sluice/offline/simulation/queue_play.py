@@ -4,7 +4,7 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 
 from sluice.admission import Holder, Queue, Waiter
-from sluice.offline.simulation.run import Run, Span
+from sluice.offline.simulation.run import SimulatedRun, Span
 from sluice.offline.simulation.trace import Trace, TracedJob, milliseconds_at, moment
 
 Told = Callable[[int], None]
@@ -15,7 +15,7 @@ class CannotBeJudgedError(Exception):
     """The queue has no verdict on a job, so that nobody knows what would become of it."""
 
 
-def queued(trace: Trace, told: Told = lambda _: None) -> Run:
+def queued(trace: Trace, told: Told = lambda _: None) -> SimulatedRun:
     """At each moment those who end leave first, then those who come are taken in; only then is anything decided, so that it
     does not matter in which order either are looked at."""
     return _Play(trace, told).run()
@@ -30,7 +30,7 @@ class _Play:
         self._running: list[tuple[int, str]] = []
         self._spans: list[Span] = []
 
-    def run(self) -> Run:
+    def run(self) -> SimulatedRun:
         jobs, coming = self._trace.jobs, 0
         while coming < len(jobs) or self._running:
             now = self._next_moment(jobs[coming].at if coming < len(jobs) else None)
@@ -45,7 +45,7 @@ class _Play:
             raise CannotBeJudgedError(
                 f"{len(self._queue)} jobs wait, though nobody runs: {self._queue.uids[:3]}"
             )
-        return Run(self._trace, tuple(self._spans))
+        return SimulatedRun(self._trace, tuple(self._spans))
 
     def _next_moment(self, arrival: int | None) -> int:
         moments = [] if arrival is None else [arrival]
