@@ -159,3 +159,16 @@ def test_parameters_reach_the_query_of_a_write(spark: SparkSession, target: Docu
     )
     assert result["outcome"] == "Succeeded", result
     assert (5, "2026-11-22") in content(spark, target)
+
+
+@pytest.mark.parametrize(
+    ("sql", "exception"),
+    [("SELEC 1 AS id", "ParseException"), ("CREATE VIEW v AS SELECT 1 AS id", "RefusedStatementError")],
+)
+def test_what_is_no_query_writes_nothing(
+    spark: SparkSession, target: Document, sql: str, exception: str
+) -> None:
+    job = {"write": {"table": target["table"], "source": {"sql": sql}}}
+    result = run_here(spark, of_job(job))
+    assert result["exception"]["class"] == exception, result
+    assert result["statements"][0]["commits"] == []

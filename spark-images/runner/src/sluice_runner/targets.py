@@ -160,10 +160,12 @@ def analyse(spark: SparkSession, text: str) -> Statement:
 
 
 def is_query(spark: SparkSession, text: str) -> bool:
-    """Whether the text, which Spark can parse, only selects rows."""
+    """Whether the text only selects rows. Spark's own error is raised for a text that Spark cannot parse."""
+    parser = spark._jsparkSession.sessionState().sqlParser()
     try:
-        spark._jsparkSession.sessionState().sqlParser().parseQuery(text)
+        parser.parseQuery(text)
     except ParseException:
+        parser.parsePlan(text)
         return False
     return True
 
