@@ -16,7 +16,8 @@ import org.apache.hadoop.conf.Configuration;
  * on purpose. The test names a folder in {@code sluice.test.freezeDir} (for Spark: {@code
  * spark.hadoop.sluice.test.freezeDir}) and puts a file {@code <tag>.freeze} there. A commit whose {@code userMetadata}
  * is the tag, or is JSON in which the tag is a string of its own (such as the run key of a stamp), writes {@code
- * <tag>.frozen} and goes on when {@code <tag>.freeze} is gone. Tags are letters, digits, '.', '_' and '-'.
+ * <tag>.frozen} and goes on when {@code <tag>.freeze} is gone. Tags are letters, digits, '.', '_' and '-'. Where no
+ * folder is named, no commit waits.
  */
 final class HeldCommit implements Iterator<String> {
 
@@ -30,7 +31,8 @@ final class HeldCommit implements Iterator<String> {
 
     HeldCommit(Iterator<String> actions, Configuration hadoopConf) {
         this.actions = actions;
-        this.folder = Paths.get(hadoopConf.getTrimmed(FOLDER));
+        String named = hadoopConf.getTrimmed(FOLDER);
+        this.folder = named == null ? null : Paths.get(named);
     }
 
     @Override
@@ -54,7 +56,7 @@ final class HeldCommit implements Iterator<String> {
     }
 
     private void holdIfFrozen() throws IOException {
-        if (!Files.isDirectory(folder)) {
+        if (folder == null || !Files.isDirectory(folder)) {
             return;
         }
         try (DirectoryStream<Path> wanted = Files.newDirectoryStream(folder, "*" + SUFFIX)) {
