@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from deltalake import DeltaTable
 
@@ -185,13 +186,13 @@ def holds(region: Region, partition: Partition) -> bool:
     """Whether the region has the partition, as a log writes it down."""
     values = {name.lower(): value for name, value in partition.items()}
     coded = {
-        axis: _code(column.type.kind, values.get(column.name.lower()))
+        axis: _code(column.type.kind, values.get(column.name.lower()), axis)
         for axis, column in region.columns.items()
     }
     return region.may_hold(coded)
 
 
-def _code(kind: Kind, text: str | None) -> int | str | None:
+def _code(kind: Kind, text: str | None, axis: str) -> int | str | None:
     if text is None or text == "":
         return None
     if kind is Kind.DATE:
@@ -199,9 +200,10 @@ def _code(kind: Kind, text: str | None) -> int | str | None:
     if kind is Kind.TIMESTAMP_NTZ:
         return (datetime.fromisoformat(text) - _EPOCH) // timedelta(microseconds=1)
     if kind is Kind.TIMESTAMP:
-        # In UTC, as the tables' sessions are, unless a zone is said.
+        # By the clock of the session's zone, which the axis names. A text without a zone is read by that clock, too.
         moment = datetime.fromisoformat(text)
-        moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+        if moment.tzinfo is not None:
+            moment = moment.astimezone(ZoneInfo(axis.rpartition(" in ")[2]))
         return (moment.replace(tzinfo=None) - _EPOCH) // timedelta(microseconds=1)
     if kind is Kind.BOOLEAN:
         return int(text == "true")
