@@ -4,14 +4,14 @@ from bisect import insort
 from collections.abc import Iterator
 from operator import attrgetter
 
-from sluice.admission.queue_entries import Alike, Waiting
+from sluice.admission.queue_entries import EntryGroup, Waiting
 from sluice.tables import TableKey
 
 
 class Barriers:
     def __init__(self) -> None:
         self._on: dict[TableKey, list[Waiting]] = {}
-        self._next: dict[TableKey, dict[Alike, None]] = {}
+        self._next: dict[TableKey, dict[EntryGroup, None]] = {}
         """Those of which the first has aged and waits for a barrier of the table."""
 
     def ahead_of(self, entry: Waiting) -> Iterator[Waiting]:
@@ -29,7 +29,7 @@ class Barriers:
         for table in entry.waiter.footprint.keys:
             insort(self._on.setdefault(table, []), entry, key=attrgetter("rank"))
 
-    def remove(self, entry: Waiting) -> list[Alike]:
+    def remove(self, entry: Waiting) -> list[EntryGroup]:
         """Returns those that may be barriers now."""
         for table in entry.waiter.footprint.keys:
             self._on[table].remove(entry)
@@ -37,12 +37,12 @@ class Barriers:
                 del self._on[table]
         return [one for table in entry.waiter.footprint.keys for one in self._next.get(table, ())]
 
-    def comes_next(self, alike: Alike, entry: Waiting) -> None:
+    def comes_next(self, alike: EntryGroup, entry: Waiting) -> None:
         alike.next_on = entry.waiter.footprint.keys
         for table in alike.next_on:
             self._next.setdefault(table, {})[alike] = None
 
-    def comes_no_more(self, alike: Alike) -> None:
+    def comes_no_more(self, alike: EntryGroup) -> None:
         for table in alike.next_on:
             del self._next[table][alike]
             if not self._next[table]:

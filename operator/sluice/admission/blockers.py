@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import islice
 from operator import itemgetter
 
-from sluice.admission.queue_entries import Alike, EntryState, HoldingOrder, Waiting
+from sluice.admission.queue_entries import EntryGroup, EntryState, HoldingOrder, Waiting
 from sluice.admission.queue_state import QueueState, writes
 from sluice.admission.reference_decision import MOST_NAMED, AdmissionDecision, Blocking, Holder, Rank
 from sluice.conflicts import conflict_between
@@ -34,7 +34,7 @@ def risks(there: QueueState, entry: Waiting) -> tuple[Blocking, ...]:
 
 def explained(there: QueueState, entry: Waiting, most_named: int = MOST_NAMED) -> AdmissionDecision:
     """Returns the decision on a waiter that is blocked."""
-    found: list[Alike] = []
+    found: list[EntryGroup] = []
     shape, rank = entry.alike.shape, entry.rank
     most = there.shapes.spent + MOST_WORKED_OUT
     at_least = False
@@ -56,8 +56,8 @@ def explained(there: QueueState, entry: Waiting, most_named: int = MOST_NAMED) -
 
 
 def _in_the_way(
-    there: QueueState, rank: Rank, found: list[Alike], most: int
-) -> Iterator[tuple[Alike, Holder, bool]]:
+    there: QueueState, rank: Rank, found: list[EntryGroup], most: int
+) -> Iterator[tuple[EntryGroup, Holder, bool]]:
     """Yields those who hold, then those who are about to, then the barriers ahead."""
     held = [one for alike in found for one in alike.holding[:most]]
     for _, holding in sorted(held, key=lambda one: one[0]):

@@ -3,14 +3,14 @@
 from bisect import bisect_left
 from dataclasses import dataclass, field
 
-from sluice.admission.queue_entries import Party
+from sluice.admission.queue_entries import QueueEntry
 from sluice.admission.reference_decision import Holder, Rank, are_taken_for_ever
 from sluice.admission.shapes import Shape
 from sluice.tables import TableKey
 
 
 @dataclass(eq=False, slots=True)
-class Limit(Party):
+class Limit(QueueEntry):
     table: TableKey
     most: int
     holders: dict[str, int] = field(default_factory=dict)

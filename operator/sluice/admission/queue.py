@@ -17,11 +17,11 @@ from sluice.admission.age_order import AgeOrder
 from sluice.admission.blockers import explained, risks
 from sluice.admission.limits import Limit
 from sluice.admission.queue_entries import (
-    Alike,
+    EntryGroup,
     EntryState,
     Holding,
     HoldingOrder,
-    Party,
+    QueueEntry,
     Waiting,
     take_out,
 )
@@ -53,7 +53,7 @@ class Queue:
     def __init__(self) -> None:
         self._there = QueueState()
         self._ageing = AgeOrder(self._there.waiting)
-        self._to_judge: list[tuple[Rank, int, Alike]] = []
+        self._to_judge: list[tuple[Rank, int, EntryGroup]] = []
         self._numbers = count()
         self._doubtful: dict[str, None] = {}
         """Waiters that may go and whose own jobs hold something since."""
@@ -235,7 +235,7 @@ class Queue:
                 found += takewhile(has_aged, one.blocked[:most])
         return found
 
-    def _held_for(self, uid: str) -> Iterator[Party]:
+    def _held_for(self, uid: str) -> Iterator[QueueEntry]:
         """What is held for this job, and the limits that it takes up places of."""
         for holding in self._there.holding.get(uid, ()):
             yield holding
@@ -258,7 +258,7 @@ class Queue:
         """Returns those who hold and beside whom the waiter may go only because both accept it."""
         return risks(self._there, self._there.waiting[uid])
 
-    def _judge(self, alike: Alike) -> None:
+    def _judge(self, alike: EntryGroup) -> None:
         self.judged += 1
         alike.due = None
         woken_by, alike.woken_by = alike.woken_by, None
@@ -271,9 +271,9 @@ class Queue:
             if not took_its_place and alike.behind is not woken_by:
                 self._wake(woken_by)
 
-    def _lets_the_first_go(self, alike: Alike, entry: Waiting) -> bool:
+    def _lets_the_first_go(self, alike: EntryGroup, entry: Waiting) -> bool:
         """Returns whether the first of a shape may go now, after noting what it says of all of them."""
-        one: Party | None = None
+        one: QueueEntry | None = None
         try:
             for other, one in self._there.beside(alike, entry.rank):  # noqa: B007 - it is kept after the loop
                 if self._there.shapes.conflict(alike.shape, other.shape):
@@ -296,7 +296,7 @@ class Queue:
         alike.news.clear()
         return False
 
-    def _set_barrier(self, alike: Alike, entry: Waiting | None) -> None:
+    def _set_barrier(self, alike: EntryGroup, entry: Waiting | None) -> None:
         before = alike.barrier
         if before is entry:
             return
@@ -342,7 +342,7 @@ class Queue:
         self._heed_no_more(entry, None)
         self._again(alike)
 
-    def _fail(self, entry: Waiting, behind: Party | None, failure: Exception) -> None:
+    def _fail(self, entry: Waiting, behind: QueueEntry | None, failure: Exception) -> None:
         alike, uid = entry.alike, entry.waiter.uid
         take_out(alike.blocked, entry.rank)
         entry.state, entry.failure = EntryState.FAILED, failure
@@ -425,7 +425,7 @@ class Queue:
         for limit in self._there.limits_of(entry.waiter):
             self._stop_beyond(limit)
 
-    def _heed_no_more(self, entry: Waiting, instead: Party | None) -> None:
+    def _heed_no_more(self, entry: Waiting, instead: QueueEntry | None) -> None:
         self._forget_rank(entry)
         self._let_others_go(entry, instead)
         for limit in self._there.limits_of(entry.waiter):
@@ -510,7 +510,7 @@ class Queue:
     def _wake(self, limit: Limit) -> None:
         """Has as many judged again as there are places, those first that rank first."""
         if limit.free > 0:
-            stopped = [(one.first, one) for one in limit.in_the_way_of if isinstance(one, Alike)]
+            stopped = [(one.first, one) for one in limit.in_the_way_of if isinstance(one, EntryGroup)]
             waiting = [(first, one) for first, one in stopped if first is not None]
             for _, alike in nsmallest(limit.free, waiting, key=itemgetter(0)):
                 alike.woken_by = limit
@@ -522,7 +522,7 @@ class Queue:
         except Exception:  # noqa: BLE001 - told when it is judged, which it is now
             return True
 
-    def _let_others_go(self, party: Party, instead: Party | None = None) -> None:
+    def _let_others_go(self, party: QueueEntry, instead: QueueEntry | None = None) -> None:
         """Has those judged again whose way it was in, unless it stays in their way in another role."""
         for stopped in tuple(party.in_the_way_of):
             self._stand_behind(stopped, instead)
@@ -542,14 +542,14 @@ class Queue:
         if entry.state is EntryState.MAY_GO and (is_stopped or self._there.limit_before(entry) is not None):
             self._stop(entry)
 
-    def _stand_behind(self, stopped: Alike | Waiting, party: Party | None) -> None:
+    def _stand_behind(self, stopped: EntryGroup | Waiting, party: QueueEntry | None) -> None:
         if stopped.behind is not None:
             stopped.behind.is_out_of_the_way_of(stopped)
         stopped.behind = party
         if party is not None:
             party.is_in_the_way_of(stopped)
 
-    def _again(self, alike: Alike) -> None:
+    def _again(self, alike: EntryGroup) -> None:
         first = alike.first
         self._there.barriers.comes_no_more(alike)
         if first is not None and (alike.due is None or first < alike.due):

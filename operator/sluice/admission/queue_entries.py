@@ -22,12 +22,12 @@ class EntryState(Enum):
     """It could not be judged, and is in nobody's way."""
 
 
-Stopped = Union["Alike", "Waiting"]
+Stopped = Union["EntryGroup", "Waiting"]
 """Those of one shape that wait, or one waiter that could not be judged."""
 
 
 @dataclass(eq=False, slots=True)
-class Party:
+class QueueEntry:
     """Somebody, or something, that is in others' way."""
 
     _stopped: set[Stopped] | None = field(default=None, init=False)
@@ -51,21 +51,21 @@ class Party:
 
 
 @dataclass(eq=False, slots=True)
-class Holding(Party):
-    alike: "Alike"
+class Holding(QueueEntry):
+    alike: "EntryGroup"
     holder: Holder
     order: HoldingOrder
 
 
 @dataclass(eq=False, slots=True)
-class Waiting(Party):
-    alike: "Alike"
+class Waiting(QueueEntry):
+    alike: "EntryGroup"
     waiter: Waiter
     rank: Rank
     state: EntryState = EntryState.BLOCKED
     offered: bool = False
     """Nobody has been told yet that it may go, or that it failed."""
-    behind: Party | None = None
+    behind: QueueEntry | None = None
     """The one at which its judgement failed."""
     failure: Exception | None = None
 
@@ -79,7 +79,7 @@ class Waiting(Party):
         return self.alike.barrier is self
 
 
-class Alike:
+class EntryGroup:
     """All parties of one shape, each list in its own order."""
 
     __slots__ = (
@@ -98,13 +98,13 @@ class Alike:
         """The first, if it has aged and no barrier of its tables is in its way."""
         self.next_on: tuple[TableKey, ...] = ()
         """The tables on whose barriers the first waits, though it has aged."""
-        self.behind: Party | None = None
+        self.behind: QueueEntry | None = None
         """One of those in the way of the first."""
         self.due: Rank | None = None
         """Set while the first is to be judged."""
         self.news: dict[str, None] = {}
         """Those that have come to wait and have not been told yet."""
-        self.woken_by: Party | None = None
+        self.woken_by: QueueEntry | None = None
         """The limit that has a place for the first, if nothing else is in its way."""
 
     @property
@@ -135,15 +135,15 @@ def take_out(ranks: list[Rank], rank: Rank) -> None:
         del ranks[position]
 
 
-class Meetings:
+class EntryIndex:
     """Finds those that can be in others' way, by the places where they may meet them."""
 
     def __init__(self) -> None:
-        self._there: set[Alike] = set()
-        self._asking: dict[int, dict[Alike, None]] = {}
-        self._standing: dict[int, dict[Alike, None]] = {}
+        self._there: set[EntryGroup] = set()
+        self._asking: dict[int, dict[EntryGroup, None]] = {}
+        self._standing: dict[int, dict[EntryGroup, None]] = {}
 
-    def note(self, alike: Alike) -> None:
+    def note(self, alike: EntryGroup) -> None:
         """Has them found from now on, or no longer."""
         if alike.is_in_ways == (alike in self._there):
             return
@@ -159,9 +159,9 @@ class Meetings:
                 if not there:
                     del index[place]
 
-    def met_by(self, shape: Shape) -> dict[Alike, None]:
+    def met_by(self, shape: Shape) -> dict[EntryGroup, None]:
         """Returns all that may conflict with this shape; those of the very same shape may be among them."""
-        found: dict[Alike, None] = {}
+        found: dict[EntryGroup, None] = {}
         for places, index in ((shape.places.asks, self._standing), (shape.places.stands, self._asking)):
             for place in places:
                 there = index.get(place)
@@ -169,7 +169,7 @@ class Meetings:
                     found.update(there)
         return found
 
-    def _places(self, shape: Shape) -> Iterator[tuple[int, dict[int, dict[Alike, None]]]]:
+    def _places(self, shape: Shape) -> Iterator[tuple[int, dict[int, dict[EntryGroup, None]]]]:
         for place in shape.places.asks:
             yield place, self._asking
         for place in shape.places.stands:

@@ -7,7 +7,7 @@ from operator import itemgetter
 
 from sluice.admission.barriers import Barriers
 from sluice.admission.limits import Limit
-from sluice.admission.queue_entries import Alike, Holding, Meetings, Party, Waiting
+from sluice.admission.queue_entries import EntryGroup, EntryIndex, Holding, QueueEntry, Waiting
 from sluice.admission.reference_decision import Holder, Rank, stays, written_by
 from sluice.admission.shapes import Shape, Shapes
 from sluice.tables import TableKey
@@ -19,7 +19,7 @@ _MANY = 32
 class QueueState:
     def __init__(self) -> None:
         self.shapes = Shapes()
-        self.in_ways = Meetings()
+        self.in_ways = EntryIndex()
         self.waiting: dict[str, Waiting] = {}
         self.holding: dict[str, list[Holding]] = {}
         self.limits: dict[TableKey, Limit] = {}
@@ -28,9 +28,9 @@ class QueueState:
         self.barriers = Barriers()
         self.staying = 0
         """How many of those that hold may stay for ever in somebody's way."""
-        self._alike: dict[Shape, Alike] = {}
+        self._alike: dict[Shape, EntryGroup] = {}
 
-    def first_of(self, alike: Alike) -> Waiting | None:
+    def first_of(self, alike: EntryGroup) -> Waiting | None:
         return self.waiting[alike.first[-1]] if alike.first is not None else None
 
     def limit_before(self, entry: Waiting) -> Limit | None:
@@ -44,10 +44,10 @@ class QueueState:
                 if table in self.limits:
                     yield self.limits[table]
 
-    def beside(self, alike: Alike, rank: Rank) -> Iterator[tuple[Alike, Party]]:
+    def beside(self, alike: EntryGroup, rank: Rank) -> Iterator[tuple[EntryGroup, QueueEntry]]:
         """Yields all shapes that may be in the way of a waiter with this rank, with one party of each: first those that wait right
         ahead of it, the nearest first because they leave last; then those that hold, the latest first; then all others ahead."""
-        seen: dict[Alike, None] = {}
+        seen: dict[EntryGroup, None] = {}
         position = bisect_left(self.heeded, rank)
         for ahead in reversed(self.heeded[max(0, position - _MANY) : position]):
             other = self.waiting[ahead[-1]]
@@ -72,7 +72,7 @@ class QueueState:
             for one in self.barriers.ahead_of(entry)
         )
 
-    def who_stays_before(self, alike: Alike, entry: Waiting) -> Party | None:
+    def who_stays_before(self, alike: EntryGroup, entry: Waiting) -> QueueEntry | None:
         """Returns what is in their way, of which nobody knows when that will be over."""
         for other in self.in_ways.met_by(alike.shape) if self.staying else ():
             if (
@@ -106,14 +106,14 @@ class QueueState:
             holder.footprint, holder.accepts, at_rest=holder.at_rest, for_ever=holder.for_ever
         )
 
-    def join(self, shape: Shape) -> Alike:
+    def join(self, shape: Shape) -> EntryGroup:
         alike = self._alike.get(shape)
         if alike is None:
-            alike = self._alike[shape] = Alike(shape)
+            alike = self._alike[shape] = EntryGroup(shape)
         alike.members += 1
         return alike
 
-    def leave(self, alike: Alike) -> None:
+    def leave(self, alike: EntryGroup) -> None:
         alike.members -= 1
         if not alike.members:
             alike.due = None

@@ -9,7 +9,7 @@ from sluice.conflicts.verdict import Verdict
 from sluice.footprint.model import JobFootprint
 
 
-class NoRoom(Enum):
+class NoYield(Enum):
     ENDLESS_TOO = "the waiter runs for ever, too"
     YIELDS_NOT = "its yield doesn't name the waiter"
 
@@ -28,12 +28,12 @@ def needed_for(waiter: JobFootprint) -> Yield:
 
 def why_no_room(
     yields: Yield, stream: JobFootprint, waiter: JobFootprint, *, is_endless: bool
-) -> NoRoom | Breaks | None:
+) -> NoYield | Breaks | None:
     """Why the stream never makes room for the waiter; None: it does, if need be once that has aged. `is_endless`: whether the
     waiter runs for ever, too."""
     broken = lasting(stream, waiter)
     if broken is not None:
         return Breaks(broken[1])
     if is_endless:
-        return NoRoom.ENDLESS_TOO
-    return None if yields in (Yield.AGED, needed_for(waiter)) else NoRoom.YIELDS_NOT
+        return NoYield.ENDLESS_TOO
+    return None if yields in (Yield.AGED, needed_for(waiter)) else NoYield.YIELDS_NOT

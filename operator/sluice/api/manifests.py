@@ -23,7 +23,7 @@ _PERHAPS_A_TEMPLATE = re.compile(r"\{\{|\{%|\$\{")
 
 
 @dataclass(frozen=True)
-class Trouble:
+class ManifestError:
     """What could not be used, and why; the rest was."""
 
     place: str
@@ -80,7 +80,7 @@ def _composed(text: str) -> yaml.Node | None:
 @dataclass
 class Documents:
     found: list[Document] = field(default_factory=list)
-    troubles: list[Trouble] = field(default_factory=list)
+    troubles: list[ManifestError] = field(default_factory=list)
     passed_over: int = 0
     """Files of charts: what they hold is written when they are rendered."""
 
@@ -104,10 +104,10 @@ def read_text(text: str, file: str, documents: Documents) -> None:
         try:
             body = value_of(part)
         except yaml.YAMLError as error:
-            documents.troubles.append(Trouble(*_unreadable(error, part, line, file)))
+            documents.troubles.append(ManifestError(*_unreadable(error, part, line, file)))
             continue
         except (RecursionError, ValueError) as error:
-            documents.troubles.append(Trouble(place, f"cannot be read as YAML: {error}"))
+            documents.troubles.append(ManifestError(place, f"cannot be read as YAML: {error}"))
             continue
         if body is not None:
             _keep(body, place, Origin(part, line), documents)
@@ -116,7 +116,7 @@ def read_text(text: str, file: str, documents: Documents) -> None:
 def _keep(body: object, place: str, source: Origin, documents: Documents) -> None:
     if not isinstance(body, dict):
         documents.troubles.append(
-            Trouble(place, f"a manifest is a mapping of fields, but this is {kind(body)}")
+            ManifestError(place, f"a manifest is a mapping of fields, but this is {kind(body)}")
         )
     elif isinstance(body.get("items"), list) and str(body.get("kind", "")).endswith("List"):
         for number, item in enumerate(body["items"]):
@@ -124,7 +124,7 @@ def _keep(body: object, place: str, source: Origin, documents: Documents) -> Non
             _keep(item, f"{place}, item {number + 1}", inside, documents)
     elif body.get("kind") == "List" and body.get("apiVersion") == "v1":
         documents.troubles.append(
-            Trouble(place, "a List needs items: a list of manifests, which may be empty")
+            ManifestError(place, "a List needs items: a list of manifests, which may be empty")
         )
     else:
         documents.found.append(Document(place, body, source))

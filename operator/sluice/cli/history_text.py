@@ -11,13 +11,18 @@ from rich.text import Text
 from sluice.cli.durations import lasting
 from sluice.cli.outputs import print_hanging
 from sluice.engines.stamp import USER_METADATA
-from sluice.offline.history import Collision, Fate, HistoryCommit, HistoryReport, HistoryWriter
+from sluice.offline.history import Collision, CommitFate, HistoryCommit, HistoryReport, HistoryWriter
 
 MOST = 10
 _MOST_OF_THEM = 0.8
 _LONGEST_TIME = 8
 """Hours of a day that are still a time of it."""
-_COLOURS = {Fate.APART: "green", Fate.PIN: "yellow", Fate.SPLIT: "yellow", Fate.SAME: "red"}
+_COLOURS = {
+    CommitFate.APART: "green",
+    CommitFate.PIN: "yellow",
+    CommitFate.SPLIT: "yellow",
+    CommitFate.SAME: "red",
+}
 
 
 def show(history: HistoryReport, out: Console, most: int | None = MOST) -> None:
@@ -92,8 +97,8 @@ def _show_collisions(history: HistoryReport, out: Console, most: int | None) -> 
 
 def _figures(collision: Collision) -> Iterator[Text]:
     for fates in (collision.side_by_side, collision.close_together):
-        yield Text(f"{sum(n for fate, n in fates.items() if fate is not Fate.APART):,}")
-    for fate in (Fate.PIN, Fate.SPLIT, Fate.SAME):
+        yield Text(f"{sum(n for fate, n in fates.items() if fate is not CommitFate.APART):,}")
+    for fate in (CommitFate.PIN, CommitFate.SPLIT, CommitFate.SAME):
         count = collision.of(fate)
         yield Text(f"{count:,}", style=_COLOURS[fate] if count else "dim")
     yield Text(_busy_hours(collision.hours))
@@ -123,19 +128,23 @@ def _show_cures(history: HistoryReport, out: Console) -> None:
     met = sum(collision.met for collision in history.collisions)
     for fate, label, what in (
         (
-            Fate.PIN,
+            CommitFate.PIN,
             "Pin",
             "name the partition in ON or WHERE: they touched different ones and did not say so",
         ),
-        (Fate.SPLIT, "Split", "run one job per partition: they share some, and hold up the rest as well"),
-        (Fate.SAME, "Queue", "the same partitions, or changed metadata: they have to run in turn"),
+        (
+            CommitFate.SPLIT,
+            "Split",
+            "run one job per partition: they share some, and hold up the rest as well",
+        ),
+        (CommitFate.SAME, "Queue", "the same partitions, or changed metadata: they have to run in turn"),
     ):
         count = history.total(fate)
         if count:
             line = f"{count:,} of {_counted(met, 'meeting')} ({count / met:.0%}): {what}"
             print_hanging(out, f"{label}: ", line, colour=_COLOURS[fate])
     for writer in sorted(history.writers, key=_unpinned, reverse=True)[:3]:
-        if _unpinned(writer) and history.total(Fate.PIN):
+        if _unpinned(writer) and history.total(CommitFate.PIN):
             commits = _counted(writer.commits, "commit")
             out.print(f"  first {writer.name}: no pin in {writer.without_pin:,} of its {commits}")
     out.print()

@@ -19,7 +19,7 @@ from rich.segment import Segment
 from rich.text import Span, Text
 
 from sluice.api.json_text import as_json
-from sluice.api.manifests import Trouble
+from sluice.api.manifests import ManifestError
 from sluice.cli import output_errors
 from sluice.conflicts import Level
 
@@ -152,7 +152,7 @@ def print_json(body: Any) -> None:
     sys.stdout.write(as_json(body, indent=2) + "\n")
 
 
-def print_troubles(troubles: Iterable[Trouble]) -> None:
+def print_troubles(troubles: Iterable[ManifestError]) -> None:
     """Prints to standard error, so that what is piped on stays clean."""
     out = console(stderr=True)
     for trouble in troubles:

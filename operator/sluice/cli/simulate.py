@@ -13,7 +13,7 @@ from sluice.cli.progress import Progress
 from sluice.offline.history import LogNotFoundError, read_log
 from sluice.offline.simulation import simulated
 from sluice.offline.simulation.answers import simulation_json
-from sluice.offline.simulation.history_trace import Lived, lived
+from sluice.offline.simulation.history_trace import HistoryTrace, lived
 from sluice.offline.simulation.queue_play import CannotBeJudgedError, queued
 from sluice.offline.simulation.synthetic_trace import SHAPES, generated
 from sluice.offline.simulation.trace import TraceRules
@@ -112,7 +112,7 @@ def simulate(
     outputs.leave([*given.troubles, *(past.log.unreadable if past is not None else ())])
 
 
-def _lived(folder: Path, assumed: str, rules: TraceRules) -> Lived:
+def _lived(folder: Path, assumed: str, rules: TraceRules) -> HistoryTrace:
     try:
         return lived(read_log(folder), seconds(assumed) * 1000, rules)
     except LogNotFoundError as error:
@@ -120,7 +120,7 @@ def _lived(folder: Path, assumed: str, rules: TraceRules) -> Lived:
         raise typer.Exit(Exit.INCOMPLETE) from error
 
 
-def _play(given: Traced, seed: int, output: Format, past: Lived | None) -> None:
+def _play(given: Traced, seed: int, output: Format, past: HistoryTrace | None) -> None:
     try:
         with Progress(len(given.trace.jobs), "jobs") as progress:
             found = simulated(given.trace, seed, progress)

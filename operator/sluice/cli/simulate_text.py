@@ -10,7 +10,7 @@ from sluice.cli.durations import lasting
 from sluice.cli.history_text import print_table, table
 from sluice.cli.outputs import print_hanging
 from sluice.offline.simulation import SimulatedRun, Simulation
-from sluice.offline.simulation.history_trace import DurationSource, Lived
+from sluice.offline.simulation.history_trace import DurationSource, HistoryTrace
 from sluice.offline.simulation.simulation import times
 
 _NEAR = 1.15
@@ -21,7 +21,7 @@ def show(
     found: Simulation,
     out: Console,
     assumptions: Iterable[str] = (),
-    history: Lived | None = None,
+    history: HistoryTrace | None = None,
     pinned: SimulatedRun | None = None,
 ) -> None:
     _show_what(found, out, history)
@@ -37,7 +37,7 @@ def show(
         print_hanging(out, "Note: ", text)
 
 
-def _show_what(found: Simulation, out: Console, history: Lived | None) -> None:
+def _show_what(found: Simulation, out: Console, history: HistoryTrace | None) -> None:
     jobs = found.trace.jobs
     span = max(job.at for job in jobs) - found.trace.begins
     what = "commit" if history is not None else "job"
@@ -59,7 +59,9 @@ def _show_what(found: Simulation, out: Console, history: Lived | None) -> None:
         )
 
 
-def _show_ways(found: Simulation, out: Console, history: Lived | None, pinned: SimulatedRun | None) -> None:
+def _show_ways(
+    found: Simulation, out: Console, history: HistoryTrace | None, pinned: SimulatedRun | None
+) -> None:
     shown = table("", "takes", "x bound", "wait mean", "p50", "p95", "longest", "writers", "most", "wasted")
     if history is not None:
         shown.add_row(*_figures("as it was", history.as_it_was, found))
@@ -116,7 +118,7 @@ def _show_sluice(found: Simulation, out: Console) -> None:
 
 
 def _what_it_would_have_been(
-    found: Simulation, history: Lived, pinned: SimulatedRun | None
+    found: Simulation, history: HistoryTrace, pinned: SimulatedRun | None
 ) -> Iterator[tuple[str, str]]:
     later = found.queue.makespan - history.as_it_was.makespan
     ends = (
@@ -146,7 +148,7 @@ def _notes(found: Simulation) -> Iterator[str]:
         )
 
 
-def _assumed(history: Lived) -> Iterator[str]:
+def _assumed(history: HistoryTrace) -> Iterator[str]:
     told = history.durations
     yield (
         f"durations: {told.get(DurationSource.MEASURED, 0):,} by the commits' own metrics, "

@@ -41,12 +41,12 @@ class LostCommit(NamedTuple):
     winners_version: int | None
 
 
-class Explained(NamedTuple):
+class LossExplanation(NamedTuple):
     rule: str
     advice: str | None
 
 
-def explained(lost: LostCommit) -> Explained | None:
+def explained(lost: LostCommit) -> LossExplanation | None:
     """Returns the one rule that can have decided, and what to change; None if there may be several."""
     if not _AN_OPERATION.fullmatch(lost.winner):
         return None
@@ -65,24 +65,24 @@ def advice_on_others(lost: LostCommit) -> str:
     return LET_IT_WAIT
 
 
-def _by(rule: Rule, advice: str | None = None) -> Explained:
-    return Explained(rule.id, advice)
+def _by(rule: Rule, advice: str | None = None) -> LossExplanation:
+    return LossExplanation(rule.id, advice)
 
 
-def _write(lost: LostCommit) -> Explained | None:
+def _write(lost: LostCommit) -> LossExplanation | None:
     if lost.loser not in ("RESTORE", "CLONE"):
         return None
     return _by(oss.single_attempt, run_alone(lost.loser))
 
 
-def _metadata(lost: LostCommit) -> Explained | None:
+def _metadata(lost: LostCommit) -> LossExplanation | None:
     advice = run_alone(lost.winner)
     return _by(
         oss.metadata_changed, f"{advice}, and {CHANGES_APART}" if _PROPERTIES in lost.winner else advice
     )
 
 
-def _protocol(lost: LostCommit) -> Explained | None:
+def _protocol(lost: LostCommit) -> LossExplanation | None:
     if lost.winners_version == 0:
         return _by(oss.first_commit, CREATE_FIRST)
     if lost.winner == "DROP FEATURE":
@@ -92,7 +92,7 @@ def _protocol(lost: LostCommit) -> Explained | None:
     return None
 
 
-def _transaction(lost: LostCommit) -> Explained | None:
+def _transaction(lost: LostCommit) -> LossExplanation | None:
     if lost.message.startswith(_OTHER_DOMAIN):
         return _by(oss.same_domain)
     streams = (lost.loser == _STREAM, lost.winner == _STREAM)
@@ -103,7 +103,7 @@ def _transaction(lost: LostCommit) -> Explained | None:
     return _by(oss.same_transaction_id, OWN_TXN_APP_ID)
 
 
-_DECIDING: dict[str, Callable[[LostCommit], Explained | None]] = {
+_DECIDING: dict[str, Callable[[LostCommit], LossExplanation | None]] = {
     "ConcurrentAppendException": lambda _: _by(oss.added_files),
     "ConcurrentDeleteReadException": lambda _: _by(oss.removed_files),
     "ConcurrentDeleteDeleteException": lambda _: _by(oss.removed_twice),

@@ -19,7 +19,7 @@ _MERGES = APPENDS | {Operation.MERGE}
 
 
 @dataclass(frozen=True)
-class Support:
+class RowLevelSupport:
     """What Databricks supports from a runtime on."""
 
     since: tuple[int, int]
@@ -33,9 +33,9 @@ class Support:
 
 
 SUPPORT = (
-    Support((14, 2), True, False, _BY_ROW - _MERGES, "D5"),
-    Support((14, 0), False, True, frozenset({Operation.DELETE}), "D7"),
-    Support((13, 3), False, False, frozenset({Operation.DELETE}), "D7"),
+    RowLevelSupport((14, 2), True, False, _BY_ROW - _MERGES, "D5"),
+    RowLevelSupport((14, 0), False, True, frozenset({Operation.DELETE}), "D7"),
+    RowLevelSupport((13, 3), False, False, frozenset({Operation.DELETE}), "D7"),
 )
 
 

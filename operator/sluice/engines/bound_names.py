@@ -16,7 +16,7 @@ _MOST_IMPLIED = 512
 
 
 @dataclass(frozen=True)
-class ToldName:
+class BoundName:
     name: str
     table: TableKey
     """A location to which it leads."""
@@ -26,7 +26,7 @@ class ToldName:
 
 def bound_names(
     texts: Iterable[str], named: Iterable[str], names: Names, spark_conf: Mapping[str, str]
-) -> list[ToldName]:
+) -> list[BoundName]:
     """Names with the locations to which they lead. `texts` are SQL, `named` are names outside of it.
 
     More names than are used do no harm: all of them lead where the job was judged by. A name that policies bind to several
@@ -36,8 +36,8 @@ def bound_names(
     spelled = _spelled(texts, named)
     default = spark_conf.get(_CATALOG, "").strip()
     may_be_implied = {_SPARKS_SCHEMA, default.lower()}
-    found: list[ToldName] = []
-    implied: list[ToldName] = []
+    found: list[BoundName] = []
+    implied: list[BoundName] = []
     for name in sorted(names.ending_in(spelled)):
         is_reported = names.is_reported(name)
         tables = _where_it_may_lead(names.key_of(name), is_reported=is_reported)
@@ -46,7 +46,7 @@ def bound_names(
         if missing and "use" not in spelled:
             continue
         (implied if missing else found).extend(
-            ToldName(text, table, is_reported)
+            BoundName(text, table, is_reported)
             for text, table in product(_texts(parts, spelled, default), tables)
         )
     return found + implied[:_MOST_IMPLIED]

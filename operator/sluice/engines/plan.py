@@ -12,7 +12,7 @@ from typing import Any
 
 from sluice.api.job import DeltaWriteJobSpec, Stream
 from sluice.api.tables import TableRef
-from sluice.engines.bound_names import ToldName, bound_names
+from sluice.engines.bound_names import BoundName, bound_names
 from sluice.engines.profile import RuntimeProfile
 from sluice.footprint import Days, TableFootprint, Texts, promise_at, text_of, texts_of
 from sluice.predicates import is_told_in, to_sql
@@ -151,7 +151,7 @@ def _written(spec: DeltaWriteJobSpec) -> Iterator[TableRef]:
         yield spec.stream.table
 
 
-def _told(one: ToldName) -> dict[str, Any]:
+def _told(one: BoundName) -> dict[str, Any]:
     told = {"name": one.name, "path": _as_written(one.table)}
     return told | {"reported": True} if one.is_reported else told
 

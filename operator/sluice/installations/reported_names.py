@@ -15,14 +15,14 @@ from sluice.kube.client import Kube
 from sluice.kube.config_map import ConfigMap, Read
 from sluice.leases.model import number_in
 from sluice.tables import TableKey, key_of_name
-from sluice.tables.reported_names import Lead, ReportedNames
+from sluice.tables.reported_names import NameReport, ReportedNames
 
 logger = logging.getLogger(__name__)
 
 LONGEST_NAME = 253
 """Characters: a ConfigMap takes no longer key."""
 
-Told = tuple[TableKey, Lead]
+Told = tuple[TableKey, NameReport]
 
 
 class ForeignConfigMapError(Exception):
@@ -84,21 +84,21 @@ class ReportedNamesMap:
             yield from ((key_of_name(written), lead) for lead in leads)
 
 
-def _leads(given: Any, now: datetime) -> list[Lead]:
+def _leads(given: Any, now: datetime) -> list[NameReport]:
     if not isinstance(given, list):
         raise TypeError(f"{given!r} is no list of places")
     return [_lead(one, now) for one in given]
 
 
-def _lead(given: dict[str, str], now: datetime) -> Lead:
+def _lead(given: dict[str, str], now: datetime) -> NameReport:
     location, job, at = given["table"], given["job"], datetime.fromisoformat(given["at"])
     TableRef(path=location)
     namespace, slash, name = job.partition("/")
     if not (namespace and slash and name) or at.tzinfo is None:
         raise ValueError(f"{job!r} at {at} is no job at a time in UTC")
-    return Lead(location, job, min(at, now))
+    return NameReport(location, job, min(at, now))
 
 
-def written_as(leads: tuple[Lead, ...]) -> str:
+def written_as(leads: tuple[NameReport, ...]) -> str:
     told = [{"table": lead.location, "job": lead.job, "at": lead.at.isoformat()} for lead in leads]
     return json.dumps(told)

@@ -14,7 +14,7 @@ MOST_IN_WORDS = 5
 
 
 @dataclass(frozen=True)
-class Record:
+class LeaseRecord:
     grant: Grant
     is_tombstone: bool = False
     """Whether its objects had to go though nothing proved that its driver is dead: what is still left of them explains nothing."""
@@ -26,26 +26,26 @@ class UnexplainedLeases:
         self._known: Read | None = None
         """As it was when it was last read or written."""
 
-    async def read(self) -> list[Record]:
+    async def read(self) -> list[LeaseRecord]:
         """Reads them; raises ValueError if one of them can't be read."""
         self._known = await self._map.read()
         return [self._record(key, text) for key, text in self._known.data.items()]
 
-    async def begin(self, records: Iterable[Record], epoch: int) -> None:
+    async def begin(self, records: Iterable[LeaseRecord], epoch: int) -> None:
         """Writes them for a new epoch, also if they are the same: a former leader that has read them before can write no more."""
         await self._write(records, {names.ANNOTATION_WRITER_EPOCH: str(epoch)})
 
-    async def write(self, records: Iterable[Record]) -> None:
+    async def write(self, records: Iterable[LeaseRecord]) -> None:
         """Writes all of them in place of those that were there. Fails with ConflictError if anybody else has written since."""
         await self._write(records, {})
 
-    async def _write(self, records: Iterable[Record], annotations: dict[str, str]) -> None:
+    async def _write(self, records: Iterable[LeaseRecord], annotations: dict[str, str]) -> None:
         wanted = {one.grant.lease.holder.replace("/", "."): _text(one) for one in records}
         known = self._known or await self._map.read()
         if annotations or known.data != wanted:
             self._known = await self._map.write(known, wanted, annotations=annotations)
 
-    def _record(self, key: str, text: str) -> Record:
+    def _record(self, key: str, text: str) -> LeaseRecord:
         try:
             fields = json.loads(text)
             token, is_tombstone = fields["token"], fields.get("tombstone", False)
@@ -59,7 +59,7 @@ class UnexplainedLeases:
             raise ValueError(f"{self._map}: {key}: its token {token!r} is not one that an operator gives")
         if type(is_tombstone) is not bool:
             raise ValueError(f"{self._map}: {key}: tombstone is {is_tombstone!r}, which no operator writes")
-        return Record(grant, is_tombstone)
+        return LeaseRecord(grant, is_tombstone)
 
 
 def in_words(leases: Sequence[Lease], revoke_command: Callable[[str], str]) -> str:
@@ -76,6 +76,6 @@ def in_words(leases: Sequence[Lease], revoke_command: Callable[[str], str]) -> s
     )
 
 
-def _text(record: Record) -> str:
+def _text(record: LeaseRecord) -> str:
     fields = {"lease": record.grant.lease.to_json(), "token": record.grant.token}
     return json.dumps(fields | ({"tombstone": True} if record.is_tombstone else {}))

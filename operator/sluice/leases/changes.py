@@ -25,7 +25,7 @@ Versions = MutableMapping[str, str]
 
 
 @dataclass(frozen=True)
-class Sent:
+class LeaseChange:
     """A change as it is told to Redis."""
 
     words: Sequence[str | Sequence[str]]
@@ -45,7 +45,7 @@ class GrantRequest:
         """Raises UnicodeError if it can't be written down; sent with others, it would keep them from being granted."""
         "".join((*self.lease.tables, *self.lease.rights, self.lease.holder)).encode()
 
-    def told(self, versions: Versions) -> Sent:
+    def told(self, versions: Versions) -> LeaseChange:
         """How it is told to Redis, after which the versions are others."""
         lease = self.lease
         tables = version_keys(lease)
@@ -54,7 +54,7 @@ class GrantRequest:
         left = _left_by(request, lease, versions) if self.granted_to is None else {}
         versions.update(left)
         words = (request, record(lease, self.reach), lease.rights, tables, decided_on)
-        return Sent(("GRANT", lease.holder, *words), request, left)
+        return LeaseChange(("GRANT", lease.holder, *words), request, left)
 
 
 @dataclass(frozen=True)
@@ -62,12 +62,12 @@ class ReleaseRequest:
     lease: Lease
     token: int
 
-    def told(self, versions: Versions) -> Sent:
+    def told(self, versions: Versions) -> LeaseChange:
         """How it is told to Redis, after which the versions are others."""
         token, lease = token_text(self.token), self.lease
         left = _left_by(token, lease, versions)
         versions.update(left)
-        return Sent(("RELEASE", lease.holder, token, lease.rights, version_keys(lease)), token, left)
+        return LeaseChange(("RELEASE", lease.holder, token, lease.rights, version_keys(lease)), token, left)
 
 
 def token_text(token: int) -> str:

@@ -20,9 +20,9 @@ from redis.exceptions import OutOfMemoryError, ResponseError
 from sluice.leases import scripts
 from sluice.leases.changes import (
     GrantRequest,
+    LeaseChange,
     OrderedRequests,
     ReleaseRequest,
-    Sent,
     record,
     request_of,
     token_text,
@@ -290,7 +290,7 @@ class LeaseStore:
     def _outcome(
         self,
         change: GrantRequest | ReleaseRequest,
-        sent: Sent,
+        sent: LeaseChange,
         answer: Sequence[str],
         versions: Mapping[str, str],
     ) -> Any:
@@ -302,7 +302,7 @@ class LeaseStore:
             return error
         return None
 
-    def _granted(self, change: GrantRequest, sent: Sent, answer: Sequence[str]) -> Grant:
+    def _granted(self, change: GrantRequest, sent: LeaseChange, answer: Sequence[str]) -> Grant:
         lease = change.lease
         match answer[0]:
             case "GRANTED":
@@ -323,7 +323,7 @@ class LeaseStore:
                 raise _stale(lease, answer[1])
 
     def _released(
-        self, change: ReleaseRequest, sent: Sent, answer: Sequence[str], versions: Mapping[str, str]
+        self, change: ReleaseRequest, sent: LeaseChange, answer: Sequence[str], versions: Mapping[str, str]
     ) -> None:
         """`versions`: those that all changes of the request leave."""
         for table, version in zip(version_keys(change.lease), answer, strict=True):

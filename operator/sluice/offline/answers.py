@@ -3,17 +3,17 @@
 from collections.abc import Iterable
 
 from sluice.api.base import Json
-from sluice.api.manifests import Trouble
+from sluice.api.manifests import ManifestError
 from sluice.conflicts import Pair, Verdict
 from sluice.conflicts.advice import Advice
 from sluice.footprint import TableFootprint
 from sluice.offline.advice import Change
 from sluice.offline.checkpoint_conflicts import CheckpointConflict, who_share_one
-from sluice.offline.history.replay import Collision, Fate, HistoryReport
+from sluice.offline.history.replay import Collision, CommitFate, HistoryReport
 from sluice.offline.improvements import Improvement
 from sluice.offline.pairs import Explanation, Understood, without_cluster
 from sluice.offline.plan import Plan
-from sluice.offline.stream_starvation import WaitsForEver, who_makes_room, who_waits_for_ever
+from sluice.offline.stream_starvation import Starvation, who_makes_room, who_waits_for_ever
 
 
 def verdict_json(verdict: Verdict) -> Json:
@@ -36,7 +36,7 @@ def pair_json(pair: Pair, advice: Iterable[Advice]) -> Json:
     }
 
 
-def explanation_json(explanation: Explanation, troubles: Iterable[Trouble] = ()) -> Json:
+def explanation_json(explanation: Explanation, troubles: Iterable[ManifestError] = ()) -> Json:
     directions = [
         {"table": table, **verdict_json(verdict), "readers": verdict.readers}
         for _, _, verdict, table in explanation.directions
@@ -117,7 +117,7 @@ def plan_json(plan: Plan) -> Json:
     }
 
 
-def _waits_json(one: WaitsForEver) -> Json:
+def _waits_json(one: Starvation) -> Json:
     return {"job": one.job, "stream": one.stream, "advice": one.advice}
 
 
@@ -145,7 +145,7 @@ def change_json(change: Change) -> Json:
     }
 
 
-def troubles_json(troubles: Iterable[Trouble]) -> list[Json]:
+def troubles_json(troubles: Iterable[ManifestError]) -> list[Json]:
     return [{"place": trouble.place, "why": trouble.why} for trouble in troubles]
 
 
@@ -202,7 +202,9 @@ def history_json(history: HistoryReport) -> Json:
             for writer in history.writers
         ],
         "collisions": [_collision(one) for one in history.collisions],
-        "freedBy": {fate.name.lower(): history.total(fate) for fate in Fate if fate is not Fate.APART},
+        "freedBy": {
+            fate.name.lower(): history.total(fate) for fate in CommitFate if fate is not CommitFate.APART
+        },
         "unreadable": list(log.unreadable),
     }
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from sluice.api.manifests import Documents, Trouble, decoded, read_text
+from sluice.api.manifests import Documents, ManifestError, decoded, read_text
 from sluice.offline.kustomize import patches_of
 
 STANDARD_INPUT = Path("-")
@@ -36,7 +36,7 @@ def read_files(paths: Iterable[Path]) -> Documents:
                 before = len(documents.found) + len(documents.troubles)
                 read_file(file, documents)
                 if before == len(documents.found) + len(documents.troubles):
-                    documents.troubles.append(Trouble(str(file), "holds no manifest"))
+                    documents.troubles.append(ManifestError(str(file), "holds no manifest"))
     return documents
 
 
@@ -46,7 +46,7 @@ def _files(path: Path, documents: Documents) -> Iterator[Path]:
         return
     files = sorted(file for file in _below(path, documents) if file.suffix.lower() in SUFFIXES)
     if not files and not documents.passed_over:
-        documents.troubles.append(Trouble(str(path), "no YAML or JSON files in this folder"))
+        documents.troubles.append(ManifestError(str(path), "no YAML or JSON files in this folder"))
     for file in files:
         if file.is_file() or not file.exists():  # reading a pipe or a device would wait for ever
             yield file
@@ -57,7 +57,7 @@ def _below(folder: Path, documents: Documents) -> list[Path]:
     followed, each folder once."""
 
     def not_read(error: OSError) -> None:
-        documents.troubles.append(Trouble(str(error.filename), f"cannot be read: {error.strerror}"))
+        documents.troubles.append(ManifestError(str(error.filename), f"cannot be read: {error.strerror}"))
 
     seen: set[str] = set()
     patches: set[Path] = set()
@@ -110,16 +110,16 @@ def read_file(file: Path, documents: Documents) -> None:
     place = "standard input" if file == STANDARD_INPUT else str(file)
     try:
         if file != STANDARD_INPUT and file.stat().st_size > _MOST_BYTES:
-            documents.troubles.append(Trouble(place, "is too large for manifests (over 64 MiB)"))
+            documents.troubles.append(ManifestError(place, "is too large for manifests (over 64 MiB)"))
             return
         text = decoded(sys.stdin.buffer.read() if file == STANDARD_INPUT else file.read_bytes())
     except FileNotFoundError:
         why = "is a link that leads nowhere" if file.is_symlink() else "there is no such file or folder"
-        documents.troubles.append(Trouble(place, why))
+        documents.troubles.append(ManifestError(place, why))
     except UnicodeDecodeError as error:
         why = f"is not UTF-8 text (byte {error.start + 1}): save it as UTF-8"
-        documents.troubles.append(Trouble(place, why))
+        documents.troubles.append(ManifestError(place, why))
     except OSError as error:
-        documents.troubles.append(Trouble(place, f"cannot be read: {error.strerror or error}"))
+        documents.troubles.append(ManifestError(place, f"cannot be read: {error.strerror or error}"))
     else:
         read_text(text, place, documents)

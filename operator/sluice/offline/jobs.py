@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from sluice.api.job import DeltaWriteJobSpec
-from sluice.api.manifests import Document, Documents, Trouble
+from sluice.api.manifests import Document, Documents, ManifestError
 from sluice.api.policy import DeltaTablePolicySpec
 from sluice.api.problems import Place, listed
 from sluice.api.server_validation import KINDS, ForeignManifestError, ValidatedManifest, judged
@@ -61,7 +61,7 @@ class Manifests:
     """Policies, each with its place."""
     facts: list[Document] = field(default_factory=list)
     """Documents without a kind that have a schema: facts about a table."""
-    troubles: list[Trouble] = field(default_factory=list)
+    troubles: list[ManifestError] = field(default_factory=list)
     passed_over: int = 0
     """Documents of other kinds, and files of charts."""
 
@@ -75,7 +75,9 @@ def manifests_of(documents: Documents) -> Manifests:
             found.facts.append(document)
             continue
         if kind is None and ("spec" in document.body or "metadata" in document.body):
-            found.troubles.append(Trouble(document.place, f"has no kind: set it to {' or '.join(KINDS)}"))
+            found.troubles.append(
+                ManifestError(document.place, f"has no kind: set it to {' or '.join(KINDS)}")
+            )
             continue
         try:
             one = judged(document)
@@ -93,14 +95,14 @@ def _keep(
     if (one.kind, name) in places:
         first = places[one.kind, name]
         why = f"{one.kind} {name} is already in {first}: rename one; this one is left out"
-        found.troubles.append(Trouble(document.place, why))
+        found.troubles.append(ManifestError(document.place, why))
         return
     if one.spec is not None:  # who is refused takes no name
         places[one.kind, name] = document.place
     if one.around:  # what it asks for is answered all the same
-        found.troubles.append(Trouble(document.place, listed(one.around, _MOST)))
+        found.troubles.append(ManifestError(document.place, listed(one.around, _MOST)))
     if one.within:
-        found.troubles.append(Trouble(document.place, f"{name}: {listed(one.within, _MOST)}"))
+        found.troubles.append(ManifestError(document.place, f"{name}: {listed(one.within, _MOST)}"))
     if isinstance(one.spec, DeltaWriteJobSpec):
         found.jobs.append(
             Job(name, document.place, one.spec, lambda place: document.line_of(("spec", *place)))

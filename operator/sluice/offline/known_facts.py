@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
 
-from sluice.api.manifests import Document, Trouble
+from sluice.api.manifests import Document, ManifestError
 from sluice.footprint import JobFootprint, NotUnderstoodError, days_of, footprint_of
 from sluice.offline.assumptions import Assumption
 from sluice.offline.given_facts import UnusableError, facts_of
@@ -48,7 +48,7 @@ class KnownFacts:
     declarations: Declarations = field(default_factory=Declarations)
     """What policies say."""
     inferred: dict[TableKey, InferredTypes] = field(default_factory=dict)
-    troubles: list[Trouble] = field(default_factory=list)
+    troubles: list[ManifestError] = field(default_factory=list)
     refused: bool = False
     """Whether files of facts were given that could not be used."""
     made: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -129,7 +129,7 @@ def knowledge_of(
     found = KnownFacts(declarations=declarations_of(places, bound))
     for policy, counts in found.declarations.left_out:
         why = f"{policy.key}: another policy is about the same table: {counts} counts, the facts of this one are left out"
-        found.troubles.append(Trouble(places[policy], why))
+        found.troubles.append(ManifestError(places[policy], why))
     for document in given:
         _add_facts(document, found)
     for log in logs:
@@ -137,7 +137,7 @@ def knowledge_of(
     for key, facts_of_it in found.facts.items():
         for one in wrong_facts_in(facts_of_it, found.declared(key) or Declared()):
             why = f"a policy says {one.field}: {one.stated}, but the table has {one.found}, which counts"
-            found.troubles.append(Trouble(str(key), why))
+            found.troubles.append(ManifestError(str(key), why))
     _assume(list(jobs), found)
     return found
 
@@ -151,17 +151,19 @@ def _add_facts(document: Document, found: KnownFacts) -> None:
         why = f"{unknown[0]}{where} is not a fact about a table" + (
             f"; did you mean {meant[0]}?" if meant else f"; remove it, or use one of {', '.join(FACTS)}"
         )
-        found.troubles.append(Trouble(document.place, f"{why}; these facts are left out"))
+        found.troubles.append(ManifestError(document.place, f"{why}; these facts are left out"))
         return
     try:
         facts = facts_of(document.body)
     except UnusableError as error:
         found.troubles.append(
-            Trouble(document.place, f"{error.said(document.line_of(error.at))}; these facts are left out")
+            ManifestError(
+                document.place, f"{error.said(document.line_of(error.at))}; these facts are left out"
+            )
         )
         return
     except PredicateError as error:
-        found.troubles.append(Trouble(document.place, f"{error}; these facts are left out"))
+        found.troubles.append(ManifestError(document.place, f"{error}; these facts are left out"))
         return
     name, location = _table_of(document)
     key = location or name
@@ -180,18 +182,18 @@ def _table_of(document: Document) -> tuple[TableKey | None, TableKey | None]:
 def _read_log(log: str, found: KnownFacts) -> None:
     table, location = _table_and_location(log)
     if not _is_address(location) and not Path(location).is_dir():
-        found.troubles.append(Trouble(location, "there is no Delta table here"))
+        found.troubles.append(ManifestError(location, "there is no Delta table here"))
         return
     try:
         from sluice.tables.open_tables import OpenTables  # noqa: PLC0415 - an extra
     except ImportError:
-        found.troubles.append(Trouble(location, NO_DELTALAKE))
+        found.troubles.append(ManifestError(location, NO_DELTALAKE))
         return
     key = key_of_path(location if _is_address(location) else str(Path(location).resolve()))
     facts = OpenTables().facts(key)
     if facts.unread is not None or not facts.exists:
         why = facts.unread or "there is no Delta table here"
-        found.troubles.append(Trouble(location, f"{why}{_perhaps_meant(log, location)}"))
+        found.troubles.append(ManifestError(location, f"{why}{_perhaps_meant(log, location)}"))
         return
     found.facts[found.names.key_of(_key(table) if table else key)] = facts
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from sluice.api.manifests import Trouble
+from sluice.api.manifests import ManifestError
 from sluice.conflicts import Level
 from sluice.offline.assumptions import Assumption
 from sluice.offline.checkpoint_conflicts import CheckpointConflict, who_share_one
@@ -11,7 +11,7 @@ from sluice.offline.graph import Widest, widest_set
 from sluice.offline.improvements import Edge, Improvement, savings_of
 from sluice.offline.pair_verdicts import edges_between
 from sluice.offline.pairs import Understood, assumptions_about_stores
-from sluice.offline.stream_starvation import WaitsForEver, waits_for_ever
+from sluice.offline.stream_starvation import Starvation, waits_for_ever
 from sluice.offline.workspace import Workspace
 from sluice.templates import NO_ENTRIES, Permissions, asks_of
 
@@ -27,12 +27,12 @@ class Plan:
     savings: tuple[Improvement, ...]
     untried: int
     """The pairs of which it isn't known whether more would help: there were too many."""
-    endless: tuple[WaitsForEver, ...]
+    endless: tuple[Starvation, ...]
     """Who would wait for ever."""
     refused: tuple[CheckpointConflict, ...]
     """Who would be refused."""
     assumptions: tuple[Assumption, ...]
-    troubles: tuple[Trouble, ...]
+    troubles: tuple[ManifestError, ...]
     by_default_refused: tuple[str, ...] = ()
     """Whom an operator would refuse whose configuration permits nothing more. It isn't known whether this one's does."""
 
@@ -74,11 +74,11 @@ def planned(workspace: Workspace, permissions: Permissions | None = None) -> Pla
     )
 
 
-def _not_permitted(jobs: Iterable[Understood], permissions: Permissions) -> Iterator[Trouble]:
+def _not_permitted(jobs: Iterable[Understood], permissions: Permissions) -> Iterator[ManifestError]:
     for one in jobs:
         why = permissions.why_not(one.job.namespace or UNNAMED, asks_of(one.job.spec))
         if why is not None:
-            yield Trouble(one.job.place, f"{one.name}: {why}")
+            yield ManifestError(one.job.place, f"{one.name}: {why}")
 
 
 def _refused_by_default(jobs: Iterable[Understood]) -> Iterator[str]:

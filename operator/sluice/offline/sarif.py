@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from sluice.api.base import Json
-from sluice.api.manifests import Trouble
+from sluice.api.manifests import ManifestError
 from sluice.conflicts import Level, Verdict
 from sluice.conflicts.rule_ids import SAYS
 from sluice.offline.improvements import Edge
@@ -77,8 +77,8 @@ class _Files:
     def __init__(self, root: Path) -> None:
         self._root = root.resolve()
 
-    def at(self, where: Understood | Trouble) -> Json:
-        place = where.place if isinstance(where, Trouble) else where.job.place
+    def at(self, where: Understood | ManifestError) -> Json:
+        place = where.place if isinstance(where, ManifestError) else where.job.place
         found = _PLACE.fullmatch(place)
         file, begins = (place, 1) if found is None else (found["file"], int(found["line"] or 1))
         return {"artifactLocation": self._artifact(file), "region": {"startLine": _own_line(where) or begins}}
@@ -90,8 +90,8 @@ class _Files:
         return {"uri": path.as_uri()}
 
 
-def _own_line(where: Understood | Trouble) -> int | None:
-    if isinstance(where, Trouble):
+def _own_line(where: Understood | ManifestError) -> int | None:
+    if isinstance(where, ManifestError):
         field = _OF_A_FIELD.search(where.why)
         return None if field is None else int(field[1])
     return where.job.line_of(("sql",))
@@ -141,11 +141,11 @@ def _others(plan: Plan, files: _Files) -> Iterator[Json]:
             yield {**result, "relatedLocations": _related(others[:_MOST_RELATED], files)}
 
 
-def _in_files(plan: Plan) -> Iterable[Trouble]:
+def _in_files(plan: Plan) -> Iterable[ManifestError]:
     return (one for one in plan.troubles if _is_in_a_file(one))
 
 
-def _is_in_a_file(trouble: Trouble) -> bool:
+def _is_in_a_file(trouble: ManifestError) -> bool:
     """Whether it is about a file's content: others are about a table, a folder, or what isn't there."""
     found = _PLACE.fullmatch(trouble.place)
     return found is not None and Path(found["file"]).is_file()

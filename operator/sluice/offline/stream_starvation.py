@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-from sluice.admission.stream_yield import Breaks, NoRoom, needed_for, why_no_room
+from sluice.admission.stream_yield import Breaks, NoYield, needed_for, why_no_room
 from sluice.api.job import Stream, WhenBlocked
 from sluice.conflicts.readers import lasting
 from sluice.offline.pairs import Explanation, Understood
 
 
 @dataclass(frozen=True)
-class WaitsForEver:
+class Starvation:
     stream: str
     job: str
     advice: str | None
@@ -20,7 +20,7 @@ class WaitsForEver:
 
 
 @dataclass(frozen=True)
-class MakesRoom:
+class StreamYields:
     stream: str
     job: str
     once_aged: bool
@@ -31,28 +31,28 @@ class MakesRoom:
         return f"{self.stream} runs for ever, and pauses for {self.job} between two batches{when}"
 
 
-def who_waits_for_ever(explanation: Explanation) -> tuple[WaitsForEver, ...]:
+def who_waits_for_ever(explanation: Explanation) -> tuple[Starvation, ...]:
     return () if explanation.pair.together else waits_for_ever(explanation.first, explanation.second)
 
 
-def who_makes_room(explanation: Explanation) -> tuple[MakesRoom, ...]:
+def who_makes_room(explanation: Explanation) -> tuple[StreamYields, ...]:
     found = () if explanation.pair.together else _behind_each_other(explanation.first, explanation.second)
-    return tuple(one for one in found if isinstance(one, MakesRoom))
+    return tuple(one for one in found if isinstance(one, StreamYields))
 
 
-def waits_for_ever(first: Understood, second: Understood) -> tuple[WaitsForEver, ...]:
+def waits_for_ever(first: Understood, second: Understood) -> tuple[Starvation, ...]:
     """`first`, `second`: two jobs that can't run together."""
-    return tuple(one for one in _behind_each_other(first, second) if isinstance(one, WaitsForEver))
+    return tuple(one for one in _behind_each_other(first, second) if isinstance(one, Starvation))
 
 
-def _behind_each_other(first: Understood, second: Understood) -> tuple[WaitsForEver | MakesRoom | None, ...]:
+def _behind_each_other(first: Understood, second: Understood) -> tuple[Starvation | StreamYields | None, ...]:
     """One that is refused for the other's checkpoint waits for nothing."""
     if first.checkpoints & second.checkpoints:
         return ()
     return _behind(first, second), _behind(second, first)
 
 
-def _behind(one: Understood, job: Understood) -> WaitsForEver | MakesRoom | None:
+def _behind(one: Understood, job: Understood) -> Starvation | StreamYields | None:
     """None where it is no stream that runs for ever, or the job doesn't wait."""
     stream = one.job.spec.stream
     if stream is None or not _is_endless(stream):
@@ -62,17 +62,17 @@ def _behind(one: Understood, job: Understood) -> WaitsForEver | MakesRoom | None
     waits, is_endless = job.footprint, _is_endless(job.job.spec.stream)
     why = why_no_room(stream.yield_, one.footprint, waits, is_endless=is_endless)
     if why is None:
-        return MakesRoom(one.name, job.name, once_aged=not waits.changes_metadata)
-    return WaitsForEver(one.name, job.name, _advice(why, one, job))
+        return StreamYields(one.name, job.name, once_aged=not waits.changes_metadata)
+    return Starvation(one.name, job.name, _advice(why, one, job))
 
 
-def _advice(why: NoRoom | Breaks, one: Understood, job: Understood) -> str | None:
+def _advice(why: NoYield | Breaks, one: Understood, job: Understood) -> str | None:
     match why:
         case Breaks(verdict):
             return verdict.advice
-        case NoRoom.ENDLESS_TOO:
+        case NoYield.ENDLESS_TOO:
             return _of_two_streams(one, job)
-        case NoRoom.YIELDS_NOT:
+        case NoYield.YIELDS_NOT:
             needed = needed_for(job.footprint)
             return f"have the stream pause for it between two batches, by spec.stream.yield: {needed}"
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sluice.api.manifests import Documents, Trouble
+from sluice.api.manifests import Documents, ManifestError
 from sluice.footprint import NotUnderstoodError
 from sluice.offline.assumptions import Assumption
 from sluice.offline.files import read_files
@@ -23,7 +23,7 @@ class Workspace:
     jobs: list[Understood]
     knowledge: KnownFacts
     manifests: Manifests
-    troubles: list[Trouble] = field(default_factory=list)
+    troubles: list[ManifestError] = field(default_factory=list)
 
     @property
     def assumptions(self) -> list[Assumption]:
@@ -46,22 +46,22 @@ def workspace_of(documents: Documents, facts: Documents, table_paths: Iterable[s
         try:
             understood.append(Understood(job, knowledge.footprint(job)))
         except NotUnderstoodError as error:
-            troubles += [Trouble(job.place, f"{job.name}: {problem}") for problem in error.problems]
+            troubles += [ManifestError(job.place, f"{job.name}: {problem}") for problem in error.problems]
         except PredicateError as error:
-            troubles.append(Trouble(job.place, f"{job.name}: {error}"))
+            troubles.append(ManifestError(job.place, f"{job.name}: {error}"))
     return Workspace(understood, knowledge, found, troubles)
 
 
 def gathered(
     found: Manifests, facts: Documents, jobs: Iterable[Job], table_paths: Iterable[str] = ()
-) -> tuple[KnownFacts, list[Trouble]]:
+) -> tuple[KnownFacts, list[ManifestError]]:
     """Gathers what is known of the tables of these jobs, and says what can't be used of all that was given."""
     known = manifests_of(facts)
     troubles = [*found.troubles, *known.troubles]
-    troubles += [Trouble(job.place, "holds a job, not facts about a table") for job in known.jobs]
+    troubles += [ManifestError(job.place, "holds a job, not facts about a table") for job in known.jobs]
     used = {one.place for some in (known.jobs, known.facts, known.troubles) for one in some}
     used |= {place for _, place in known.policies}
-    troubles += [Trouble(one.place, _NO_FACTS) for one in facts.found if one.place not in used]
+    troubles += [ManifestError(one.place, _NO_FACTS) for one in facts.found if one.place not in used]
     policies = [*found.policies, *known.policies]
     knowledge = knowledge_of(policies, [*found.facts, *known.facts], jobs, table_paths)
     knowledge.refused = len(troubles) > len(found.troubles)

@@ -3,7 +3,7 @@
 from sluice.api.base import Json
 from sluice.online.access.connection import Installation
 from sluice.online.doctor.findings import Examination
-from sluice.online.installation.status import InstallationStatus, JobTold
+from sluice.online.installation.status import InstallationStatus, JobSummary
 from sluice.online.leases.adoption import Adoption
 from sluice.online.leases.lease_list import LeaseListing
 from sluice.online.leases.lease_view import LeaseView
@@ -50,7 +50,7 @@ def status_json(found: InstallationStatus) -> Json:
     }
 
 
-def _job(told: JobTold) -> Json:
+def _job(told: JobSummary) -> Json:
     return {"job": told.job, "reason": told.reason, "message": told.message}
 
 

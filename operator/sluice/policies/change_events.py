@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from sluice.api.policy_enforcement import Enforced, EnforcedReason
 from sluice.api.reasons import EventReason
 from sluice.lifecycle.attempt.job_events import JobEvent
-from sluice.policies.remediation import Make
+from sluice.policies.remediation import MakeJob
 
 _STALLED = frozenset(EnforcedReason) - {EnforcedReason.CHANGING, EnforcedReason.RETRYING}
 
 
-def begun(step: Make) -> JobEvent:
+def begun(step: MakeJob) -> JobEvent:
     return JobEvent(
         EventReason.TABLE_CHANGE_BEGUN, f"created DeltaWriteJob {step.name} to set {', '.join(step.fields)}"
     )

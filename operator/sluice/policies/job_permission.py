@@ -11,25 +11,25 @@ DEFAULT_PROFILE = "default"
 
 
 @dataclass(frozen=True)
-class NoJobs:
+class JobsForbidden:
     """Why none can be made."""
 
     reason: EnforcedReason
     why: str
 
 
-def why_none(spec: DeltaTablePolicySpec, namespace: str, profiles: Collection[str]) -> NoJobs | None:
+def why_none(spec: DeltaTablePolicySpec, namespace: str, profiles: Collection[str]) -> JobsForbidden | None:
     """`profiles`: names of those that the operator has."""
     allowed = spec.allowed_namespaces
     if allowed is not None and namespace not in allowed:
-        return NoJobs(
+        return JobsForbidden(
             EnforcedReason.NAMESPACE_NOT_ALLOWED,
             f"spec.allowedNamespaces: the policy's own namespace {namespace} is not among them, so that none of its jobs may write "
             f"the table: {_what_to_do(spec)}",
         )
     profile = spec.runtime_ref or DEFAULT_PROFILE
     if profile not in profiles:
-        return NoJobs(
+        return JobsForbidden(
             EnforcedReason.RUNTIME_UNKNOWN,
             f"spec.runtimeRef: there is no runtime profile {profile!r}, and the policy's jobs would run under it; the operator "
             f"has {', '.join(sorted(profiles)) or 'none'}",

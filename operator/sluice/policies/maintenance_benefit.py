@@ -49,7 +49,7 @@ class MaintenanceBenefit:
 
 
 @dataclass(frozen=True)
-class Worth:
+class RunWorth:
     """From how many small files in one partition on it is compacted."""
 
     files: int = MANY
@@ -62,7 +62,7 @@ class _Files:
     """Those of one partition."""
 
     partition: Partition
-    worth: Worth
+    worth: RunWorth
     small: int = 0
     taken: int = 0
     deleted: int = 0
@@ -86,7 +86,7 @@ class _Files:
 
 
 def of_compaction(
-    files: Collection[File], facts: TableFacts, where: str | None, worth: Worth = Worth()
+    files: Collection[File], facts: TableFacts, where: str | None, worth: RunWorth = RunWorth()
 ) -> MaintenanceBenefit:
     """Whether OPTIMIZE is worth it in the partitions of `where`, which has the day in place of :today. Raises NotUnderstoodError
     where that says what no OPTIMIZE of this table could do."""
@@ -191,7 +191,7 @@ def _refuse_other_columns(condition: Predicate, table: Table) -> None:
     )
 
 
-def _by_partition(files: Collection[File], worth: Worth) -> list[_Files]:
+def _by_partition(files: Collection[File], worth: RunWorth) -> list[_Files]:
     found: dict[str, _Files] = {}
     shared: dict[int, _Files] = {}
     for file in files:

@@ -12,7 +12,7 @@ from sluice.api.policy import DeltaTablePolicySpec, PolicyTable
 from sluice.footprint import NotUnderstoodError
 from sluice.policies.alteration import named
 from sluice.policies.maintenance import MaintenanceKind, MaintenanceRun, MaintenanceSpec
-from sluice.policies.maintenance_benefit import MaintenanceBenefit, Worth, of_compaction, of_vacuum
+from sluice.policies.maintenance_benefit import MaintenanceBenefit, RunWorth, of_compaction, of_vacuum
 from sluice.policies.maintenance_spec import MOST_YIELDED
 from sluice.policies.retention import ActiveWriter, NotNow, retention_of
 from sluice.policies.today_parameter import where_on
@@ -22,13 +22,13 @@ _ABSENT = "there is no table yet"
 
 
 @dataclass(frozen=True)
-class Do:
+class StartRun:
     sql: str
     why: str
 
 
 @dataclass(frozen=True)
-class LeaveOut:
+class SkipRun:
     why: str
 
 
@@ -39,7 +39,7 @@ class WaitForNextRun:
     why: str
 
 
-Errand = Do | LeaveOut | WaitForNextRun
+Errand = StartRun | SkipRun | WaitForNextRun
 
 
 def errand_of(
@@ -64,12 +64,12 @@ def _compaction(
     wanted: Optimize, table: PolicyTable, day: date, look: TableObservation, run: MaintenanceRun
 ) -> Errand:
     if look.state.unread is None and not look.state.exists:
-        return LeaveOut(_ABSENT)
+        return SkipRun(_ABSENT)
     try:
         where = None if wanted.where is None else where_on(day, wanted.where)
         gain = _gain_of_compaction(wanted, look, where)
     except NotUnderstoodError as error:
-        return LeaveOut(str(error))
+        return SkipRun(str(error))
     return _as_asked(gain, f"OPTIMIZE {named(table)}{'' if where is None else f' WHERE {where}'}", run)
 
 
@@ -87,7 +87,7 @@ def _clean_up(
             f"nobody knows for how long VACUUM would keep files, because the table's log cannot be read: {look.state.unread}"
         )
     if not look.state.exists:
-        return LeaveOut(_ABSENT)
+        return SkipRun(_ABSENT)
     retention = timedelta(seconds=seconds(wanted.retention))
     kept = retention_of(retention, look.state.properties, longest, MOST_YIELDED[MaintenanceKind.VACUUM])
     if isinstance(kept, NotNow):
@@ -99,12 +99,12 @@ def _clean_up(
 
 def _as_asked(gain: MaintenanceBenefit, sql: str, run: MaintenanceRun) -> Errand:
     if run.by_hand:
-        return Do(sql, "somebody asked for it")
-    return Do(sql, gain.why) if gain.is_likely else LeaveOut(gain.why)
+        return StartRun(sql, "somebody asked for it")
+    return StartRun(sql, gain.why) if gain.is_likely else SkipRun(gain.why)
 
 
 def _gain_of_compaction(wanted: Optimize, look: TableObservation, where: str | None) -> MaintenanceBenefit:
-    worth = Worth(wanted.least_files, mebibytes(wanted.smaller_than))
+    worth = RunWorth(wanted.least_files, mebibytes(wanted.smaller_than))
     gain = of_compaction(look.files or (), look.facts, where, worth)
     if look.files is None and not gain.is_likely:
         return MaintenanceBenefit(True, "nothing is known of the sizes of the table's files")

@@ -23,7 +23,7 @@ _PHASES = {phase.value: phase for phase in Phase}
 
 
 @dataclass(frozen=True)
-class Came:
+class DueRunRecord:
     """What the run that is due came to, if one is."""
 
     at: datetime | None = None
@@ -107,7 +107,7 @@ def known_of(
 
 
 def state_after(
-    before: MaintenanceState | None, known: KnownMaintenance, plan: NextRun, came: Came
+    before: MaintenanceState | None, known: KnownMaintenance, plan: NextRun, came: DueRunRecord
 ) -> MaintenanceState:
     changes: dict[str, Any] = {"next_run_at": plan.look_again, "message": came.waits}
     if plan.decided is not None and came.is_settled:

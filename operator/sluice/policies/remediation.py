@@ -21,7 +21,7 @@ from sluice.policies.desired_state import wishes_of
 from sluice.policies.difference import AlterationPlan, plan_of
 from sluice.policies.enforcement_record import MOST_JOBS
 from sluice.policies.job_name import job_name
-from sluice.policies.job_permission import NoJobs
+from sluice.policies.job_permission import JobsForbidden
 from sluice.policies.observed_status import Named, author_of
 from sluice.tables.table_observation import CLUSTERING, TableObservation
 
@@ -89,7 +89,7 @@ class ObservedPolicy:
     look: TableObservation | None
     version: Version | None
     """Of Delta, that its jobs run."""
-    no_jobs: NoJobs | None = None
+    no_jobs: JobsForbidden | None = None
     """Why no job can be made."""
     asked: str | None = None
     """The word by which somebody asks to go on, heeded or not."""
@@ -100,7 +100,7 @@ class ObservedPolicy:
 
 
 @dataclass(frozen=True)
-class Make:
+class MakeJob:
     name: str
     kind: RemedyKind
     sql: str
@@ -135,7 +135,7 @@ class Stalled:
     why: str
 
 
-Step = Make | WithdrawJob | WaitForJob | Done | Stalled
+Step = MakeJob | WithdrawJob | WaitForJob | Done | Stalled
 
 
 @dataclass(frozen=True)
@@ -150,13 +150,13 @@ def decide(known: ObservedPolicy, before: Enforced, now: datetime) -> Remediatio
     decision = _decided(known, kept, now)
     kept = _telling(decision.kept, decision.step).within_bounds()
     is_new = before == Enforced() and kept == Enforced(generation=known.generation)
-    is_nothing = is_new and not isinstance(decision.step, Make)
+    is_nothing = is_new and not isinstance(decision.step, MakeJob)
     return RemediationDecision(decision.step, before if is_nothing else kept)
 
 
 def _telling(kept: Enforced, step: Step) -> Enforced:
     """What the policy's status is to say of it. Before the table is looked at, and a job is there, it is what was said last."""
-    if isinstance(step, Make | WithdrawJob) or (isinstance(step, WaitForJob) and step.look):
+    if isinstance(step, MakeJob | WithdrawJob) or (isinstance(step, WaitForJob) and step.look):
         return kept
     reason, message = None, None
     if isinstance(step, Stalled):
@@ -402,7 +402,7 @@ def _next(
         return Stalled(EnforcedReason.NAME_TAKEN, _OF_NUMBERS)
     kind = RemedyKind.CLUSTERING if isinstance(change, ClusterBy) else RemedyKind.PROPERTIES
     name = job_name(known.name, known.uid, kind, str(kept.number + 1))
-    return Make(name, kind, change.sql, fields)
+    return MakeJob(name, kind, change.sql, fields)
 
 
 def _of_failures(kept: Enforced) -> str:

@@ -18,7 +18,7 @@ from sluice.predicates.columns import Column
 from sluice.predicates.computed_columns import ComputedColumn
 from sluice.predicates.functions import Value
 from sluice.predicates.nnf import All, Any, In, Maybe, Positive, Question, positive
-from sluice.predicates.small_domains import Trials, may_lie, share_no_values
+from sluice.predicates.small_domains import ComputationBudget, may_lie, share_no_values
 from sluice.predicates.tree import Predicate
 from sluice.predicates.values import ValueSet, are_disjoint, intersection, union
 
@@ -70,7 +70,7 @@ class Region:
 
 def disjoint(a: Region, b: Region) -> bool:
     """True only if no row can be in both."""
-    trials = Trials() if a.computes or b.computes else None
+    trials = ComputationBudget() if a.computes or b.computes else None
     for box in a.boxes:
         for other in b.boxes:
             for axis, side in box.items():

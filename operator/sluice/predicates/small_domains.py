@@ -17,7 +17,7 @@ Box = Mapping[str, ValueSet]
 _Test = tuple[ComputedColumn, ValueSet]
 
 
-class Trials:
+class ComputationBudget:
     """Counts what is computed for two regions; once that is used up, nothing more is shown to be apart."""
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class Trials:
         return self._left >= 0
 
 
-def share_no_values(one: Box, other: Box, columns: Mapping[str, Column], trials: Trials) -> bool:
+def share_no_values(one: Box, other: Box, columns: Mapping[str, Column], trials: ComputationBudget) -> bool:
     """True only if none of the values that the two boxes have in common makes their computed columns what the boxes say."""
     tests = [_tests(box, columns) for box in (one, other)]
     bases = {base.axis: base for column, _ in (*tests[0], *tests[1]) for base in column.bases}
@@ -45,7 +45,10 @@ def _tests(box: Box, columns: Mapping[str, Column]) -> list[_Test]:
 
 
 def _none_of(
-    few: Mapping[str, Sequence[Value]], bases: Mapping[str, Column], trials: Trials, *groups: Sequence[_Test]
+    few: Mapping[str, Sequence[Value]],
+    bases: Mapping[str, Column],
+    trials: ComputationBudget,
+    *groups: Sequence[_Test],
 ) -> bool:
     """Whether each combination of values fails some group's tests; what has other columns than these is not asked."""
     asked = [[test for test in group if all(axis in few for axis in test[0].axes)] for group in groups]

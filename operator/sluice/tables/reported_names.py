@@ -35,7 +35,7 @@ def _table_at(location: str) -> TableKey:
 
 
 @dataclass(frozen=True)
-class Lead:
+class NameReport:
     location: str
     """As the driver reported it."""
     job: str
@@ -57,37 +57,37 @@ class Lead:
 
 
 @dataclass(frozen=True)
-class Whereabouts:
+class ReportedLocations:
     """Of one name, the newest last."""
 
-    leads: tuple[Lead, ...] = ()
-    claims: tuple[Lead, ...] = ()
+    leads: tuple[NameReport, ...] = ()
+    claims: tuple[NameReport, ...] = ()
     """By the word of those who have no say in where it leads."""
 
     @property
-    def all(self) -> tuple[Lead, ...]:
+    def all(self) -> tuple[NameReport, ...]:
         return (*self.leads, *self.claims)
 
     @property
-    def last(self) -> Lead:
+    def last(self) -> NameReport:
         return max(self.all, key=lambda lead: lead.at)
 
     @property
     def last_seen(self) -> datetime:
         return self.last.at
 
-    def heard(self, lead: Lead, *, is_claim: bool) -> "Whereabouts":
+    def heard(self, lead: NameReport, *, is_claim: bool) -> "ReportedLocations":
         if is_claim:
-            return Whereabouts(self.leads, _with(self.claims, lead))
-        return Whereabouts(_with(self.leads, lead), self.claims)
+            return ReportedLocations(self.leads, _with(self.claims, lead))
+        return ReportedLocations(_with(self.leads, lead), self.claims)
 
-    def unless_held(self, is_held: Held) -> "Whereabouts":
+    def unless_held(self, is_held: Held) -> "ReportedLocations":
         """Only the newest, if there are several and nobody holds what may be any of them."""
-        newest = Whereabouts(self.leads[-1:], () if self.leads else self.claims[-1:])
+        newest = ReportedLocations(self.leads[-1:], () if self.leads else self.claims[-1:])
         return self if newest == self or any(is_held(lead.table) for lead in self.all) else newest
 
 
-def _with(known: tuple[Lead, ...], lead: Lead) -> tuple[Lead, ...]:
+def _with(known: tuple[NameReport, ...], lead: NameReport) -> tuple[NameReport, ...]:
     """What is older than the newest tells of no other place: it was heard before, and has ended since."""
     others = tuple(one for one in known if one.table != lead.table)
     before = next((one for one in known if one.table == lead.table), None)
@@ -100,18 +100,18 @@ def _with(known: tuple[Lead, ...], lead: Lead) -> tuple[Lead, ...]:
 
 @dataclass(frozen=True)
 class ReportedNames:
-    known: Mapping[TableKey, Whereabouts] = field(default_factory=dict)
+    known: Mapping[TableKey, ReportedLocations] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, told: Iterable[tuple[TableKey, Lead]], owners: Owners = NOBODY) -> "ReportedNames":
+    def of(cls, told: Iterable[tuple[TableKey, NameReport]], owners: Owners = NOBODY) -> "ReportedNames":
         return cls().heard(sorted(told, key=lambda one: one[1].at), owners)
 
-    def heard(self, told: Iterable[tuple[TableKey, Lead]], owners: Owners = NOBODY) -> "ReportedNames":
+    def heard(self, told: Iterable[tuple[TableKey, NameReport]], owners: Owners = NOBODY) -> "ReportedNames":
         """`owners`: who has a say in where which names lead."""
         known = dict(self.known)
         for name, lead in told:
             is_claim = owners.why_not(lead.namespace, (name, lead.table)) is not None
-            known[name] = known.get(name, Whereabouts()).heard(lead, is_claim=is_claim)
+            known[name] = known.get(name, ReportedLocations()).heard(lead, is_claim=is_claim)
         return ReportedNames(known)
 
     def unless_held(self, is_held: Held) -> "ReportedNames":
@@ -147,9 +147,9 @@ class ReportedNames:
         """Bytes, as it is written down."""
         return sum(_size(name, one) for name, one in self.known.items())
 
-    def of_name(self, name: TableKey) -> Lead | None:
+    def of_name(self, name: TableKey) -> NameReport | None:
         """The newest place that was reported by those who have a say in it, however the name is spelled."""
-        leads = [lead for one in spelled(name) for lead in self.known.get(one, Whereabouts()).leads]
+        leads = [lead for one in spelled(name) for lead in self.known.get(one, ReportedLocations()).leads]
         return max(leads, key=lambda lead: lead.at, default=None)
 
     @cached_property
@@ -166,9 +166,9 @@ class ReportedNames:
         return {name: _tables(one.claims) for name, one in self.known.items() if one.claims}
 
 
-def _size(name: TableKey, one: Whereabouts) -> int:
+def _size(name: TableKey, one: ReportedLocations) -> int:
     return len(name.text) + sum(lead.size for lead in one.all)
 
 
-def _tables(leads: Iterable[Lead]) -> frozenset[TableKey]:
+def _tables(leads: Iterable[NameReport]) -> frozenset[TableKey]:
     return frozenset(lead.table for lead in leads)

@@ -9,7 +9,7 @@ from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.job import DeltaWriteJob
 from sluice.controller.cache.cluster_cache import ClusterCache
-from sluice.controller.policy_work.policy_jobs import KEPT_SECONDS, JobOrder, PolicyJobs, SquattedError
+from sluice.controller.policy_work.policy_jobs import KEPT_SECONDS, JobOrder, NameTakenError, PolicyJobs
 from sluice.kube.client import ApiError, ConflictError, NotFoundError
 from unit.controller.bodies import job_body, policy_body, unfenced
 
@@ -99,7 +99,7 @@ async def test_a_job_of_somebody_else_is_named_and_left_alone(owner: str | None)
         ]
     api.jobs[ORDER.name] = squatter
     world, jobs = _jobs(api)
-    with pytest.raises(SquattedError, match=r"etl/orders-properties-1 is in the way.*Delete it"):
+    with pytest.raises(NameTakenError, match=r"etl/orders-properties-1 is in the way.*Delete it"):
         await jobs.make(POLICY, ORDER)
     assert api.jobs[ORDER.name] is squatter
     assert world.of_policies.of(POLICY) == ()

@@ -19,7 +19,7 @@ from sluice.lifecycle.attempt.lease_evidence import grants
 from sluice.lifecycle.evidence.finished_jobs import retry_asked
 from sluice.lifecycle.job.job_view import JobView
 from sluice.lifecycle.job.status import StatusChange
-from sluice.lifecycle.retries.manual_retry import OneMore, heeded
+from sluice.lifecycle.retries.manual_retry import RetryGranted, heeded
 from sluice.lifecycle.retries.retry_decision import Again, followed
 from sluice.lifecycle.spec.commit_ids import kept_slot, slot_named, slot_of
 from unit.controller.bodies import job_body
@@ -88,7 +88,7 @@ class History:
         self.leader.world.job_seen(job.body | seen)
         now = self.leader.world.jobs[job.uid]
         asked = heeded(now, retry_asked(now.body) or "", datetime.now(UTC))
-        assert isinstance(asked, OneMore), asked
+        assert isinstance(asked, RetryGranted), asked
         await self.leader.statuses.write(now, asked.change)
 
     async def ends(self, job: JobView, attempt: Attempt) -> None:

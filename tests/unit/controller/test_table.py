@@ -27,7 +27,7 @@ from sluice.controller.reporting.error_isolation import ErrorIsolation
 from sluice.controller.scheduling.holders import Holders
 from sluice.engines import RuntimeProfile
 from sluice.installations.reported_names import ReportedNamesMap
-from sluice.installations.unexplained_leases import Record
+from sluice.installations.unexplained_leases import LeaseRecord
 from sluice.kube.client import ApiError
 from sluice.leases import Epochs, ForgottenError, Grant, Lease, OtherInstallationError, Reach
 from sluice.leases.endpoint import Endpoint
@@ -118,19 +118,19 @@ class Written:
     """Stands in for the ConfigMap with leases that nothing explains."""
 
     def __init__(self) -> None:
-        self.records: list[Record] = []
+        self.records: list[LeaseRecord] = []
 
     @property
     def grants(self) -> list[Grant]:
         return [record.grant for record in self.records]
 
-    async def read(self) -> list[Record]:
+    async def read(self) -> list[LeaseRecord]:
         return self.records
 
-    async def begin(self, records: Iterable[Record], epoch: int) -> None:
+    async def begin(self, records: Iterable[LeaseRecord], epoch: int) -> None:
         self.records, self.epoch = list(records), epoch
 
-    async def write(self, records: Iterable[Record]) -> None:
+    async def write(self, records: Iterable[LeaseRecord]) -> None:
         self.records = list(records)
 
 
@@ -951,7 +951,7 @@ async def test_a_worker_that_waits_for_the_api_server_does_not_hold_up_who_decid
             self.answers = asyncio.Event()
             self.is_asked = asyncio.Event()
 
-        async def write(self, records: Iterable[Record]) -> None:
+        async def write(self, records: Iterable[LeaseRecord]) -> None:
             given = list(records)
             if given:
                 self.is_asked.set()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sluice.api import names
-from sluice.installations.unexplained_leases import Record, UnexplainedLeases, in_words
+from sluice.installations.unexplained_leases import LeaseRecord, UnexplainedLeases, in_words
 from sluice.kube.client import ConflictError
 from sluice.leases import Epochs, Grant, Lease
 from unit.installations.config_map_server import Server
@@ -46,21 +46,21 @@ def records(server: Server) -> UnexplainedLeases:
 
 async def test_a_tombstone_is_read_as_one_by_whoever_leads_next() -> None:
     server = Server()
-    written = [Record(GRANT, is_tombstone=True)]
+    written = [LeaseRecord(GRANT, is_tombstone=True)]
     await records(server).write(written)
     assert await records(server).read() == written
 
 
 async def test_a_former_leader_that_has_read_them_writes_over_nothing() -> None:
     """Nothing else refuses it: no admission policy judges this ConfigMap."""
-    for at_first in ([], [Record(GRANT)]):
+    for at_first in ([], [LeaseRecord(GRANT)]):
         server = Server()
         former, leader = records(server), records(server)
         await former.begin(at_first, 7)
         assert await leader.read() == at_first
         await leader.begin(at_first, 8)
         with pytest.raises(ConflictError):
-            await former.write([Record(GRANT, is_tombstone=True)])
+            await former.write([LeaseRecord(GRANT, is_tombstone=True)])
         assert await records(server).read() == at_first
         await leader.write([])
         assert await records(server).read() == []
@@ -70,6 +70,6 @@ async def test_what_stands_there_already_is_not_written_once_more() -> None:
     server = Server()
     leader = records(server)
     await leader.read()
-    await leader.begin([Record(GRANT)], 7)
-    await leader.write([Record(GRANT)])
+    await leader.begin([LeaseRecord(GRANT)], 7)
+    await leader.write([LeaseRecord(GRANT)])
     assert server.writes == 1

@@ -255,7 +255,7 @@ def test_a_driver_that_starts_once_its_application_is_deleted_is_ended_with_it(r
 def test_what_is_ended_without_a_lease_makes_the_leases_doubtful() -> None:
     ending = being_ended(EndingReason.DEADLINE_EXCEEDED)
     assert isinstance(
-        step(application("RUNNING"), pod(RUNNING), seconds=1, attempt=ending, lease=None), way.Mistrust
+        step(application("RUNNING"), pod(RUNNING), seconds=1, attempt=ending, lease=None), way.DistrustIntent
     )
 
 

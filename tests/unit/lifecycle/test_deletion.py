@@ -44,7 +44,7 @@ def test_a_running_driver_is_ended_and_then_waited_for() -> None:
     assert step(application("RUNNING"), running) == deletion.DeletePod(running)
     assert step(application("RUNNING"), pod(RUNNING, **GOING)) == deletion.AwaitChange()
     assert step(application("RUNNING"), pod(TERMINATED, **GOING)) == deletion.DeleteApplication()
-    assert step(application("RUNNING", **GOING), pod(TERMINATED, **GOING)) == deletion.LetGo()
+    assert step(application("RUNNING", **GOING), pod(TERMINATED, **GOING)) == deletion.ReleaseObject()
 
 
 def test_an_application_that_may_start_another_driver_is_kept_from_it_before_anything_is_let_go() -> None:
@@ -53,19 +53,21 @@ def test_an_application_that_may_start_another_driver_is_kept_from_it_before_any
     assert step(application("SUBMITTED"), ended) == deletion.DeleteApplication()
     assert step(application("SUBMITTED", **GOING), ended) == deletion.FreeDriverName(ended)
     assert step(application("SUBMITTED", **GOING)) == deletion.OccupyName()
-    assert step(application("SUBMITTED", **GOING), placeholder()) == deletion.LetGo()
-    assert step(ended) == deletion.LetGo()
+    assert step(application("SUBMITTED", **GOING), placeholder()) == deletion.ReleaseObject()
+    assert step(ended) == deletion.ReleaseObject()
 
 
 def test_so_it_is_where_its_outcome_was_told_before_its_drivers_pod_went() -> None:
     closed = INTENT.model_copy(update={"outcome": Outcome.SUCCEEDED, "started_at": NOW})
     one = Evidence(1, NAME, intent=closed, application=application("SUBMITTED", **GOING))
     assert deletion.leaving(one, "etl") == deletion.OccupyName()
-    assert deletion.leaving(replace(one, namespace_ends=True), "etl") == deletion.LetGo()
+    assert deletion.leaving(replace(one, namespace_ends=True), "etl") == deletion.ReleaseObject()
     there = replace(one, application=application("SUBMITTED"))
     assert deletion.leaving(there, "etl") == deletion.DeleteApplication()
-    assert deletion.leaving(replace(one, pod=placeholder()), "etl") == deletion.LetGo()
-    assert deletion.leaving(replace(one, application=application("RUNNING")), "etl") == deletion.LetGo()
+    assert deletion.leaving(replace(one, pod=placeholder()), "etl") == deletion.ReleaseObject()
+    assert (
+        deletion.leaving(replace(one, application=application("RUNNING")), "etl") == deletion.ReleaseObject()
+    )
 
 
 def test_so_it_is_where_a_container_was_ended_unstarted_and_where_only_a_name_was_taken_it_is_not() -> None:
@@ -82,14 +84,14 @@ def test_in_a_namespace_that_ends_no_other_driver_can_start() -> None:
     ends = Evidence(
         1, NAME, application=application("SUBMITTED", **GOING), pod=pod(TERMINATED), namespace_ends=True
     )
-    assert deletion.leaving(ends, "etl") == deletion.LetGo()
+    assert deletion.leaving(ends, "etl") == deletion.ReleaseObject()
 
 
 def test_an_application_without_a_driver_is_deleted_and_its_drivers_name_taken() -> None:
     assert step(application()) == deletion.DeleteApplication()
     assert step(application(**GOING)) == deletion.OccupyName()
     assert step(application("FAILED")) == deletion.OccupyName()
-    assert step(application("FAILED"), placeholder()) == deletion.LetGo()
+    assert step(application("FAILED"), placeholder()) == deletion.ReleaseObject()
 
 
 def test_a_driver_whose_end_was_not_seen_is_held_until_somebody_says_it_is_dead() -> None:
@@ -109,7 +111,7 @@ def test_a_driver_whose_end_was_not_seen_is_held_until_somebody_says_it_is_dead(
         in found.message
     )
     left_over["metadata"]["annotations"] |= declared_dead()
-    assert step(left_over) == deletion.LetGo()
+    assert step(left_over) == deletion.ReleaseObject()
 
 
 def test_a_lost_nodes_driver_says_so_where_its_pod_is_all_that_is_left() -> None:
@@ -120,14 +122,14 @@ def test_a_lost_nodes_driver_says_so_where_its_pod_is_all_that_is_left() -> None
     assert isinstance(found, deletion.Hold)
     assert f"kubectl annotate --overwrite pod -n etl {NAME}-driver" in found.message
     lost["metadata"]["annotations"] |= declared_dead(loss(lost))
-    assert step(lost) == deletion.LetGo()
+    assert step(lost) == deletion.ReleaseObject()
 
 
 def test_nothing_is_let_go_without_a_proof_whatever_there_is() -> None:
     applications = [None, *(application(s, **g) for s, g in product(_STATES, ({}, GOING)))]
     pods = [None, placeholder(), *(pod(s, **g) for s, g in product(_CONTAINERS, ({}, GOING)))]
     for one in _each(applications, pods):
-        if isinstance(deletion.leaving(one, "etl"), deletion.LetGo):
+        if isinstance(deletion.leaving(one, "etl"), deletion.ReleaseObject):
             assert one.seen.stage in PROVED or (
                 one.intent is not None and one.intent.outcome is Outcome.FAILED
             )
@@ -150,7 +152,7 @@ def test_what_has_its_outcome_is_let_go_though_its_driver_is_nowhere_any_more() 
     closed = INTENT.model_copy(update={"outcome": Outcome.SUCCEEDED})
     for intent, expected in ((closed, True), (INTENT, False)):
         one = Evidence(1, NAME, intent=intent, application=application("COMPLETED"))
-        assert isinstance(deletion.leaving(one, "etl"), deletion.LetGo) == expected
+        assert isinstance(deletion.leaving(one, "etl"), deletion.ReleaseObject) == expected
 
 
 SILENT = [{"type": "Ready", "status": "False"}, {"type": "ContainersReady", "status": "True"}]
@@ -175,7 +177,7 @@ def test_the_outcome_of_one_driver_proves_nothing_of_another_that_bears_its_name
     for known, expected in ((driver, True), (driver.model_copy(update={"pod_uid": "another"}), False)):
         closed = INTENT.model_copy(update={"outcome": Outcome.FAILED, "driver": known})
         one = Evidence(1, NAME, intent=closed, application=application("RUNNING"), pod=silent())
-        assert isinstance(deletion.leaving(one, "etl"), deletion.LetGo) == expected
+        assert isinstance(deletion.leaving(one, "etl"), deletion.ReleaseObject) == expected
 
 
 def test_a_word_that_a_driver_is_dead_counts_of_a_silent_node_once_the_pod_is_being_deleted() -> None:

@@ -18,7 +18,7 @@ from sluice.lifecycle.job.status import UnderstoodFields, is_as_recorded
 from sluice.lifecycle.spec.spec_hashes import is_by_days
 from sluice.predicates import Table
 from sluice.tables import Names, TableFacts, key_of_name, key_of_path, unread
-from sluice.tables.reported_names import Lead, ReportedNames
+from sluice.tables.reported_names import NameReport, ReportedNames
 from unit.controller.bodies import PARTITIONED, UPDATE, job_body
 
 NOW = datetime(2026, 11, 19, 10, tzinfo=UTC)
@@ -348,7 +348,7 @@ def test_what_a_holder_reads_and_was_granted_for_counts_though_names_lead_elsewh
 def by_reports(*places: str) -> JobView:
     """A job by a name that runs found at these places."""
     seen = ClusterCache({"default": RuntimeProfile(spark_version="4.2.0", delta_version="4.4.0")})
-    told = ((key_of_name("sales.orders"), Lead(place, "etl/other", NOW)) for place in places)
+    told = ((key_of_name("sales.orders"), NameReport(place, "etl/other", NOW)) for place in places)
     seen.names_reported(ReportedNames.of(told))
     seen.heed_policies()
     seen.job_seen(job_body("a", sql="DELETE FROM sales.orders"))

@@ -10,7 +10,7 @@ from sluice.api.job_status import Attempt, Outcome, Phase
 from sluice.lifecycle.evidence.finished_jobs import is_over, kept, retry_asked
 from sluice.lifecycle.job.job_view import JobView
 from sluice.lifecycle.job.status import as_body, retry_heeded, status_after
-from sluice.lifecycle.retries.manual_retry import NoMore, OneMore, heeded
+from sluice.lifecycle.retries.manual_retry import RetryGranted, RetryRefused, heeded
 from unit.lifecycle.test_retry_decision import NOW, QUEUED, RUN, SQL, conflict, ended, job
 
 
@@ -28,7 +28,7 @@ def asks(view: JobView, word: str) -> Json:
 def test_a_failed_job_has_one_more_attempt_with_its_old_age() -> None:
     before = failed(conflict(), **RUN)
     found = heeded(before, "1", NOW)
-    assert isinstance(found, OneMore)
+    assert isinstance(found, RetryGranted)
     after = status_after(before, found.change, NOW)
     assert (after.phase, after.reason, after.queued_at) == (Phase.PENDING, "Retrying", QUEUED)
     assert (after.finished_at, after.retry_asked, after.retry_at) == (None, "1", NOW)
@@ -54,7 +54,7 @@ def test_what_failed_before_it_had_another_attempt_is_asked_for_by_a_new_word() 
     word = retry_asked(asks(before, "1.2"))
     assert word == "1.2"
     found = heeded(before, word, NOW)
-    assert isinstance(found, OneMore)
+    assert isinstance(found, RetryGranted)
     assert found.change.message.startswith("attempt 1 failed")
 
 
@@ -64,7 +64,7 @@ def test_a_word_that_means_nothing_is_heeded_once(word: str) -> None:
     body = asks(before, word)
     asked = retry_asked(body)
     assert asked is not None
-    assert isinstance(heeded(before, asked, NOW), NoMore)
+    assert isinstance(heeded(before, asked, NOW), RetryRefused)
     assert is_over(body | {"status": as_body(retry_heeded(before, asked))})
 
 
@@ -91,11 +91,11 @@ def test_a_word_that_is_no_text_is_none() -> None:
 )
 def test_where_there_is_none_it_is_said_why(view: JobView, word: str, says: str) -> None:
     found = heeded(view, word, NOW)
-    assert isinstance(found, NoMore)
+    assert isinstance(found, RetryRefused)
     assert any(part in found.why for part in says.split("|")), found.why
 
 
 def test_a_job_that_surely_committed_nothing_runs_again_though_it_was_no_run() -> None:
     known = conflict().model_copy(update={"commits_known": True})
-    assert isinstance(heeded(failed(known), "1", NOW), OneMore)
-    assert isinstance(heeded(failed(ended(Outcome.NOT_STARTED)), "1", NOW), OneMore)
+    assert isinstance(heeded(failed(known), "1", NOW), RetryGranted)
+    assert isinstance(heeded(failed(ended(Outcome.NOT_STARTED)), "1", NOW), RetryGranted)

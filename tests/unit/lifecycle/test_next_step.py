@@ -142,7 +142,7 @@ def test_an_intent_that_cannot_be_carried_out_any_more_is_taken_back_in_an_epoch
 ):
     elsewhere = replace(LEASE, tables=("file:/elsewhere",))
     unsure = step(lease=elsewhere, creates=Creates(a_new_epoch_helps=True))
-    assert isinstance(unsure, way.Mistrust)
+    assert isinstance(unsure, way.DistrustIntent)
     assert "had no answer" in unsure.why
     assert step(lease=elsewhere, creates=Creates()) == way.OccupyDriverName()
     sure = step(lease=elsewhere, creates=Creates(none_can_land=True, a_new_epoch_helps=True))
@@ -175,7 +175,7 @@ def test_an_application_that_was_created_is_refused_no_more() -> None:
 def test_what_was_edited_behind_its_intent_is_not_created() -> None:
     edited = intent().model_copy(update={"hash": "another"})
     assert told(step(attempt=edited)) == (Phase.STARTING, "SpecChanged")
-    assert isinstance(step(attempt=edited, creates=Creates(a_new_epoch_helps=True)), way.Mistrust)
+    assert isinstance(step(attempt=edited, creates=Creates(a_new_epoch_helps=True)), way.DistrustIntent)
     found = step(attempt=edited, creates=Creates(none_can_land=True))
     assert isinstance(found, way.Withdraw)
     assert "the spec is not the one that attempt 1 was granted for" in found.change.message
@@ -268,8 +268,8 @@ def test_a_terminated_container_ends_the_attempt_whatever_else_is_said_of_the_dr
 def test_what_may_write_without_a_lease_makes_the_leases_doubtful(
     objects: tuple[dict[str, Any], ...],
 ) -> None:
-    assert isinstance(step(*objects, lease=None), way.Mistrust)
-    assert not isinstance(step(*objects, lease=None, is_sure=False), way.Mistrust)
+    assert isinstance(step(*objects, lease=None), way.DistrustIntent)
+    assert not isinstance(step(*objects, lease=None, is_sure=False), way.DistrustIntent)
 
 
 def test_a_job_that_is_being_deleted_creates_nothing_and_ends_by_proof() -> None:
@@ -388,7 +388,7 @@ def test_an_outcome_waits_for_the_word_that_the_application_starts_no_other_driv
     assert "its driver has ended" in late.change.message
     assert "(it says RUNNING)" in late.change.message
     assert f"kubectl delete sparkapplication.sparkoperator.k8s.io -n etl {NAME}" in late.change.message
-    assert isinstance(step(application("RUNNING"), ended, lease=None), way.Mistrust)
+    assert isinstance(step(application("RUNNING"), ended, lease=None), way.DistrustIntent)
 
 
 def test_a_result_is_told_before_the_pod_that_has_it_must_go() -> None:

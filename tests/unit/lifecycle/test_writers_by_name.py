@@ -7,7 +7,7 @@ from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.engines import RuntimeProfile
 from sluice.lifecycle.evidence.table_writers import writers_of
 from sluice.tables import TableKey, key_of_name, key_of_path
-from sluice.tables.reported_names import Lead, ReportedNames
+from sluice.tables.reported_names import NameReport, ReportedNames
 from unit.controller.bodies import job_body
 
 GRANTED_AT = datetime(2026, 11, 19, 10, tzinfo=UTC)
@@ -18,7 +18,7 @@ REPORTED, ELSEWHERE = key_of_path("s3://lake/orders"), key_of_path("s3://lake/or
 def writers(of: TableKey, recorded: str) -> list[str]:
     world = ClusterCache({"default": RuntimeProfile(spark_version="4.2.0", delta_version="4.4.0")})
     world.job_seen(running(recorded))
-    world.names_reported(ReportedNames.of([(ORDERS, Lead(REPORTED.text, "etl/other", GRANTED_AT))]))
+    world.names_reported(ReportedNames.of([(ORDERS, NameReport(REPORTED.text, "etl/other", GRANTED_AT))]))
     world.heed_policies()
     return [job.name for job in writers_of(of, world.jobs.values())]
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sluice.api.base import Json
-from sluice.offline.history import Fate, HistoryReport, LogNotFoundError, read_log, replayed
+from sluice.offline.history import CommitFate, HistoryReport, LogNotFoundError, read_log, replayed
 from sluice.offline.history.commit_reads import bounds_of
 from sluice.offline.history.writers import writer_of
 from unit.cli.folders import complaints, sluice
@@ -52,7 +52,7 @@ def table(tmp_path: Path) -> Path:
 
 def merged_beside_an_append(
     table: Path, text: str, merged: tuple[str, ...], appended: str
-) -> dict[Fate, int]:
+) -> dict[CommitFate, int]:
     commit(table, 1, "WRITE", *add(appended), read=0, isBlindAppend=True, userMetadata="loader")
     commit(
         table,
@@ -72,7 +72,7 @@ def merged_beside_an_append(
 
 def test_what_a_merge_did_not_say_a_pin_would_have_freed(table: Path) -> None:
     met = merged_beside_an_append(table, "(id#1 = id#2)", ("2026-11-19",), "2026-11-18")
-    assert met == {Fate.PIN: 1}
+    assert met == {CommitFate.PIN: 1}
 
 
 def test_a_merge_that_is_pinned_elsewhere_meets_nobody(table: Path) -> None:
@@ -82,12 +82,12 @@ def test_a_merge_that_is_pinned_elsewhere_meets_nobody(table: Path) -> None:
 
 def test_a_job_of_many_partitions_is_held_up_by_the_few_that_it_shares(table: Path) -> None:
     days = ("2026-11-17", "2026-11-18", "2026-11-19")
-    assert merged_beside_an_append(table, "(id#1 = id#2)", days, "2026-11-18") == {Fate.SPLIT: 1}
+    assert merged_beside_an_append(table, "(id#1 = id#2)", days, "2026-11-18") == {CommitFate.SPLIT: 1}
 
 
 def test_the_same_partition_has_to_wait(table: Path) -> None:
     met = merged_beside_an_append(table, "(id#1 = id#2)", ("2026-11-18",), "2026-11-18")
-    assert met == {Fate.SAME: 1}
+    assert met == {CommitFate.SAME: 1}
 
 
 def test_blind_appends_never_meet(table: Path) -> None:
@@ -112,7 +112,7 @@ def test_writers_shortly_after_one_another_are_told_apart_from_those_that_overla
         )
     one = history(table).collisions[0]
     assert not one.side_by_side
-    assert one.close_together[Fate.SAME] == 1
+    assert one.close_together[CommitFate.SAME] == 1
     assert one.example == (1, 2)
 
 
@@ -121,7 +121,7 @@ def test_a_change_of_metadata_meets_everybody(table: Path) -> None:
     commit(table, 2, "WRITE", *add("2026-11-18"), read=0, isBlindAppend=True)
     (met,) = [one for one in history(table).collisions if one.side_by_side]
     assert met.writers == ("unknown: SET TBLPROPERTIES", "unknown: WRITE")
-    assert met.side_by_side == {Fate.SAME: 1}
+    assert met.side_by_side == {CommitFate.SAME: 1}
 
 
 @pytest.mark.parametrize(

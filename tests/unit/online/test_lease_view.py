@@ -11,7 +11,7 @@ from sluice.api.base import Json
 from sluice.api.job_status import Attempt, Outcome
 from sluice.leases import Grant, Lease
 from sluice.lifecycle.evidence.lease_states import LeaseState
-from sluice.online.leases.lease_view import InRedis, LeaseView, Objects, held
+from sluice.online.leases.lease_view import LeaseView, Objects, RedisLeases, held
 from unit.controller.bodies import job_body
 from unit.lifecycle.objects import LEASE, NAME, RUNNING, TERMINATED, TOKEN, application, pod, told_there
 
@@ -38,13 +38,13 @@ def job(*attempts: Attempt, phase: str = "Running", **status: Any) -> Json:
     return job_body("a") | {"status": {"phase": phase, "attempts": told, "footprint": [TOUCHED]} | status}
 
 
-def alone(objects: Objects, redis: InRedis | None = None) -> LeaseView:
+def alone(objects: Objects, redis: RedisLeases | None = None) -> LeaseView:
     [found] = held(objects, redis, NOW)
     return found
 
 
-def in_redis(*grants: Grant) -> InRedis:
-    return InRedis({grant.lease.holder: grant for grant in grants})
+def in_redis(*grants: Grant) -> RedisLeases:
+    return RedisLeases({grant.lease.holder: grant for grant in grants})
 
 
 def silent() -> Json:
@@ -177,13 +177,13 @@ def test_where_both_witnesses_agree_there_is_no_difference() -> None:
             "Redis says that it is on file:/x",
         ),
         (
-            InRedis({}, {}, {LEASE.holder: "the lease cannot be read"}),
+            RedisLeases({}, {}, {LEASE.holder: "the lease cannot be read"}),
             True,
             "Redis: the lease cannot be read",
         ),
     ],
 )
-def test_where_they_differ_both_are_told(redis: InRedis, said: str, *, is_there: bool) -> None:
+def test_where_they_differ_both_are_told(redis: RedisLeases, said: str, *, is_there: bool) -> None:
     found = alone(Objects([job(attempt())], [application("RUNNING")], [pod(RUNNING)]), redis)
     assert (found.state, found.in_redis) == (LeaseState.RUNNING, is_there)
     [told] = found.differences
@@ -191,7 +191,7 @@ def test_where_they_differ_both_are_told(redis: InRedis, said: str, *, is_there:
 
 
 def test_what_was_granted_or_released_during_the_look_is_no_difference() -> None:
-    passing = InRedis({}, {LEASE.holder: GRANT})
+    passing = RedisLeases({}, {LEASE.holder: GRANT})
     assert alone(Objects([job(attempt())], [application("RUNNING")], []), passing).differences == ()
     assert held(Objects(), passing, NOW) == []
 
@@ -219,7 +219,7 @@ def test_what_redis_alone_holds_is_listed_with_what_is_known_of_its_job(
 
 
 def test_a_line_of_redis_that_nobody_can_read_hides_no_other() -> None:
-    broken = InRedis({OTHER.lease.holder: OTHER}, {}, {"uid-c/1": "the lease of uid-c/1 cannot be read"})
+    broken = RedisLeases({OTHER.lease.holder: OTHER}, {}, {"uid-c/1": "the lease of uid-c/1 cannot be read"})
     first, second = held(Objects(), broken, NOW)
     assert (first.holder, first.state) == (OTHER.lease.holder, LeaseState.UNEXPLAINED)
     assert (second.holder, second.state) == ("uid-c/1", LeaseState.UNREADABLE)

@@ -12,7 +12,7 @@ from sluice.api.maintenance import MANY
 from sluice.footprint import NotUnderstoodError
 from sluice.policies.maintenance_benefit import (
     MIB,
-    Worth,
+    RunWorth,
     of_compaction,
     of_vacuum,
 )
@@ -54,13 +54,17 @@ def test_few_small_files_each_in_many_partitions_are_not() -> None:
 
 
 def test_how_many_files_of_which_size_are_worth_it_is_for_the_policy_to_say() -> None:
-    found = of_compaction(files(3, day(18), size=200 * MIB), BY_DAY, None, Worth(files=3, smaller_than=256))
+    found = of_compaction(
+        files(3, day(18), size=200 * MIB), BY_DAY, None, RunWorth(files=3, smaller_than=256)
+    )
     assert found.is_likely
     assert found.why.endswith("has 3 files that are smaller than 256 MiB")
-    too_few = of_compaction(files(2, day(18), size=200 * MIB), BY_DAY, None, Worth(files=3, smaller_than=256))
+    too_few = of_compaction(
+        files(2, day(18), size=200 * MIB), BY_DAY, None, RunWorth(files=3, smaller_than=256)
+    )
     assert too_few.why.startswith("no partition has 3 or more files that are smaller than 256 MiB")
     assert not of_compaction(
-        files(3, day(18), size=MIB), BY_DAY, None, Worth(files=3, smaller_than=1)
+        files(3, day(18), size=MIB), BY_DAY, None, RunWorth(files=3, smaller_than=1)
     ).is_likely
 
 

@@ -18,7 +18,7 @@ from sluice.policies.remediation import (
     ROUND,
     ROUNDS,
     Done,
-    Make,
+    MakeJob,
     ObservedPolicy,
     OwnJob,
     RemediationDecision,
@@ -67,8 +67,8 @@ def job(number: int = 1, phase: Phase = Phase.SUCCEEDED, **more: Any) -> OwnJob:
 KEPT = Enforced(generation=1)
 
 
-def _made(decision: RemediationDecision) -> Make:
-    assert isinstance(decision.step, Make), decision
+def _made(decision: RemediationDecision) -> MakeJob:
+    assert isinstance(decision.step, MakeJob), decision
     return decision.step
 
 
@@ -220,13 +220,13 @@ def test_a_look_from_before_a_job_ended_is_not_believed() -> None:
     gone = decide(known(seen=look(NOW + MINUTE)), decision.kept, NOW + 2 * MINUTE)
     assert gone.step == decision.step
     newer = decide(known(seen=look(NOW + MINUTE * 1.5)), decision.kept, NOW + 2 * MINUTE)
-    assert isinstance(newer.step, Make)
+    assert isinstance(newer.step, MakeJob)
 
 
 def test_a_clock_that_was_ahead_holds_nothing_up_for_longer_than_a_look() -> None:
     ended = job(ended_at=NOW + timedelta(days=400))
     kept = decide(known(ended, seen=look()), KEPT, NOW).kept
-    assert isinstance(decide(known(ended, seen=look(NOW + MINUTE)), kept, NOW + MINUTE).step, Make)
+    assert isinstance(decide(known(ended, seen=look(NOW + MINUTE)), kept, NOW + MINUTE).step, MakeJob)
 
 
 def _by(engine: str, version: int) -> LogHistory:
@@ -256,8 +256,8 @@ def test_a_fight_is_stopped_after_three_rounds_and_names_who_sets_it_back() -> N
     again = decide(known(seen=look(now)), kept, now)
     assert again.step == decision.step
     assert again.kept == kept
-    assert isinstance(decide(known(seen=look(now), asked="enforce"), kept, now).step, Make)
-    assert isinstance(decide(known(seen=look(now), generation=2), kept, now).step, Make)
+    assert isinstance(decide(known(seen=look(now), asked="enforce"), kept, now).step, MakeJob)
+    assert isinstance(decide(known(seen=look(now), generation=2), kept, now).step, MakeJob)
 
 
 def test_a_word_is_heeded_once() -> None:
@@ -306,7 +306,7 @@ def test_a_failed_job_is_followed_by_another_after_a_pause_that_doubles_and_then
     assert "DELTA_SOMETHING" in decision.step.why
     after_days = now + timedelta(days=9)
     assert isinstance(decide(known(seen=look(after_days)), kept, after_days).step, Stalled)
-    assert isinstance(decide(known(seen=look(after_days), asked="enforce.1"), kept, after_days).step, Make)
+    assert isinstance(decide(known(seen=look(after_days), asked="enforce.1"), kept, after_days).step, MakeJob)
     mended = decide(known(seen=look(after_days, properties={APPEND_ONLY: "true"})), kept, after_days)
     assert isinstance(mended.step, Done)
     assert mended.kept.failures == 0

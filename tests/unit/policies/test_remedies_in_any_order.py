@@ -15,7 +15,7 @@ from sluice.policies.difference import plan_of
 from sluice.policies.remediation import (
     MOST_FAILURES,
     ROUNDS,
-    Make,
+    MakeJob,
     ObservedPolicy,
     OwnJob,
     WithdrawJob,
@@ -110,13 +110,13 @@ class Cluster(RuleBasedStateMachine):
         self.stored = decision.kept
         if ends == "before the step":
             return
-        if isinstance(decision.step, Make):
+        if isinstance(decision.step, MakeJob):
             self._make(decision.step)
         elif isinstance(decision.step, WithdrawJob):
             assert not decision.step.job.has_begun
             del self.jobs[decision.step.job.name]
 
-    def _make(self, step: Make) -> None:
+    def _make(self, step: MakeJob) -> None:
         assert step.name not in self.jobs
         assert all(one.known.is_over for one in self.jobs.values())
         assert not self.writing
@@ -258,7 +258,7 @@ def test_a_fight_ends_wherever_leaders_end(ends: list[str], pause: int) -> None:
         if end == "before the status":
             continue
         kept = decision.kept
-        if end == "before the step" or not isinstance(decision.step, Make):
+        if end == "before the step" or not isinstance(decision.step, MakeJob):
             continue
         made += 1
         assert made <= ROUNDS

@@ -8,18 +8,18 @@ from sluice.installations.reported_names import written_as
 from sluice.tables import TableKey, key_of_name, key_of_path
 from sluice.tables.names import Names, names_of
 from sluice.tables.owners import Owners, TableOwner
-from sluice.tables.reported_names import MOST_LEADS, Lead, ReportedNames
+from sluice.tables.reported_names import MOST_LEADS, NameReport, ReportedNames
 
 ORDERS = key_of_name("lake.sales.orders")
 HERE, THERE = "s3://lake/orders", "s3a://lake/orders-2"
 BEGUN = datetime(2026, 11, 19, 10, tzinfo=UTC)
 
 
-def lead(location: str, minute: int = 0, job: str = "etl/load") -> Lead:
-    return Lead(location, job, BEGUN + timedelta(minutes=minute))
+def lead(location: str, minute: int = 0, job: str = "etl/load") -> NameReport:
+    return NameReport(location, job, BEGUN + timedelta(minutes=minute))
 
 
-def heard(*leads: Lead, owners: Owners | None = None) -> ReportedNames:
+def heard(*leads: NameReport, owners: Owners | None = None) -> ReportedNames:
     return ReportedNames().heard([(ORDERS, one) for one in leads], owners or Owners())
 
 
@@ -198,7 +198,7 @@ def test_the_names_of_a_run_are_found_by_their_last_part_and_by_their_places() -
 @pytest.mark.parametrize("job", ["etl/load", "etl/" + "x" * 200])
 def test_names_are_as_large_as_they_are_written_down(folder: str, job: str) -> None:
     moments = (BEGUN, BEGUN + timedelta(minutes=1, microseconds=1), BEGUN + timedelta(minutes=2))
-    leads = [Lead(f"s3://lake/{folder}/{number}", job, at) for number, at in enumerate(moments)]
+    leads = [NameReport(f"s3://lake/{folder}/{number}", job, at) for number, at in enumerate(moments)]
     reported = heard(*leads)
     text = written_as(reported.known[ORDERS].all)
     assert len(text.encode()) + len(ORDERS.text) <= reported.size <= len(text.encode()) + 64

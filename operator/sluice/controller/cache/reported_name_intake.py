@@ -13,7 +13,7 @@ from sluice.api.tables import TableRef
 from sluice.controller.cache.ended_attempts import ended_attempts
 from sluice.installations.reported_names import LONGEST_NAME
 from sluice.tables import TableKey, key_of_name
-from sluice.tables.reported_names import Lead
+from sluice.tables.reported_names import NameReport
 
 MOST_WAITING = 4096
 """Names that nobody has taken in yet; those that were told of longest ago are forgotten, and bound once they are told again."""
@@ -26,7 +26,7 @@ _Heard = tuple[TableKey, TableKey, str]
 
 class ReportedNameIntake:
     def __init__(self) -> None:
-        self._waiting: OrderedDict[_Heard, Lead] = OrderedDict()
+        self._waiting: OrderedDict[_Heard, NameReport] = OrderedDict()
 
     def __bool__(self) -> bool:
         return bool(self._waiting)
@@ -38,12 +38,12 @@ class ReportedNameIntake:
             for name, lead in _told(attempt, job, min(at, datetime.now(UTC))):
                 self._heed(name, lead)
 
-    def take(self) -> list[tuple[TableKey, Lead]]:
+    def take(self) -> list[tuple[TableKey, NameReport]]:
         """Takes what was heard since this was last called, the oldest first."""
         taken, self._waiting = self._waiting, OrderedDict()
         return sorted(((name, lead) for (name, _, _), lead in taken.items()), key=lambda one: one[1].at)
 
-    def _heed(self, name: TableKey, lead: Lead) -> None:
+    def _heed(self, name: TableKey, lead: NameReport) -> None:
         heard = (name, lead.table, lead.namespace)
         known = self._waiting.get(heard)
         if known is None or known.at < lead.at:
@@ -53,7 +53,7 @@ class ReportedNameIntake:
             self._waiting.popitem(last=False)
 
 
-def _told(attempt: Json, job: str, at: datetime) -> Iterator[tuple[TableKey, Lead]]:
+def _told(attempt: Json, job: str, at: datetime) -> Iterator[tuple[TableKey, NameReport]]:
     """Whoever may write statuses may have written anything: what no manifest could say binds nothing."""
     given = attempt.get("names")
     for one in given[:MAX_NAMES] if isinstance(given, list) else ():
@@ -61,7 +61,7 @@ def _told(attempt: Json, job: str, at: datetime) -> Iterator[tuple[TableKey, Lea
         if isinstance(name, str) and isinstance(location, str):
             key = _bound(name, location)
             if key is not None:
-                yield key, Lead(location, job, at)
+                yield key, NameReport(location, job, at)
 
 
 @lru_cache(maxsize=_MOST_BINDINGS)

@@ -42,7 +42,7 @@ from sluice.lifecycle.job.status import StatusChange
 from sluice.lifecycle.job.visible_blockers import VisibleBlockers
 from sluice.lifecycle.retries.retry_decision import Again, followed
 from sluice.lifecycle.retries.stream_retries import goes_on, row_after
-from sluice.lifecycle.streams.pauses import GivesWay, after_a_stop, gives_way, is_kept_waiting_by
+from sluice.lifecycle.streams.pauses import StreamPauseReason, after_a_stop, gives_way, is_kept_waiting_by
 from sluice.lifecycle.streams.stream_outcome import closed_stream, last_progress
 
 logger = logging.getLogger(__name__)
@@ -88,7 +88,7 @@ class Attempts:
         )
         await self._take(job, attempt, evidence, step)
 
-    def _gives_way(self, job: JobView) -> GivesWay | None:
+    def _gives_way(self, job: JobView) -> StreamPauseReason | None:
         found = gives_way(job, self.world.pausing_for(job.uid), clock.now())
         return None if found is None else found.as_told(partial(self.neighbours.called, by=job.namespace))
 
@@ -125,7 +125,7 @@ class Attempts:
             case way.LookForDriver(otherwise):
                 if not await self.applications.find_driver(job.namespace, attempt.application):
                     await self._tell_once(job, otherwise, EventReason.DRIVER_LOST)
-            case way.Mistrust(why):
+            case way.DistrustIntent(why):
                 self.leases.mistrust(ForgottenError(why))
             case way.Wait():
                 pass

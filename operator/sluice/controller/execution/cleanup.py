@@ -138,9 +138,9 @@ class Cleanup:
             return
         namespace = body["metadata"]["namespace"]
         match deletion.leaving(one, namespace):
-            case deletion.LetGo() if self._is_late(namespace, one.application_name):
+            case deletion.ReleaseObject() if self._is_late(namespace, one.application_name):
                 self._begin_anew(one.application_name)
-            case deletion.LetGo():
+            case deletion.ReleaseObject():
                 await self._applications.let_go(one)
             case deletion.DeletePod(pod):
                 logger.info("%s/%s: ending its driver", namespace, one.application_name)

@@ -10,7 +10,7 @@ from sluice.controller.reporting.events import EventWriter
 from sluice.controller.reporting.status_writer import StatusWriter
 from sluice.lifecycle.job.job_view import JobView
 from sluice.lifecycle.job.visible_blockers import VisibleBlockers
-from sluice.lifecycle.retries.manual_retry import NoMore, OneMore, heeded
+from sluice.lifecycle.retries.manual_retry import RetryGranted, RetryRefused, heeded
 from sluice.lifecycle.streams.checkpoints import named_by, taken
 
 logger = logging.getLogger(__name__)
@@ -33,12 +33,12 @@ class ManualRetries:
 
     async def heed(self, job: JobView, asked: str) -> None:
         match heeded(job, asked, clock.now(), self._taken(job)):
-            case OneMore(change):
+            case RetryGranted(change):
                 await self._statuses.write(job, change)
                 self._figures.retried(None)
                 await self._events.tell(job, EventReason.RETRYING, change.message)
                 logger.info("%s: %s", job.key, change.message)
-            case NoMore(why):
+            case RetryRefused(why):
                 await self._statuses.retry_heeded(job, asked)
                 await self._events.tell(job, EventReason.NOT_RETRIED, why, warning=True)
 

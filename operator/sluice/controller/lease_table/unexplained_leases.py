@@ -13,7 +13,7 @@ from sluice.api.operator_status import OperatorConditionType
 from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.controller.cache.full_list import FullList
 from sluice.controller.process.operator_conditions import OperatorConditions
-from sluice.installations.unexplained_leases import Record, UnexplainedLeases, in_words
+from sluice.installations.unexplained_leases import LeaseRecord, UnexplainedLeases, in_words
 from sluice.leases import Grant, Lease
 from sluice.leases.stored_state import StoredState
 from sluice.lifecycle.attempt import lease_evidence
@@ -39,7 +39,7 @@ class UnexplainedLeaseKeeper:
         self._relist = relist
         self._conditions = conditions
         self._revoke_command = revoke_command
-        self._held: dict[str, Record] = {}
+        self._held: dict[str, LeaseRecord] = {}
         self._writing = asyncio.Lock()
 
     def __contains__(self, lease: Lease) -> bool:
@@ -57,7 +57,7 @@ class UnexplainedLeaseKeeper:
 
     async def find(
         self, former: StoredState, shown: Iterable[Grant], *, doubt: str | None, epoch: int
-    ) -> list[Record]:
+    ) -> list[LeaseRecord]:
         """Finds those that no object explains, and writes them down before Redis forgets them. If the API server has told
         everything in order, the end of a lease is proved when nothing stands for it any more. One that went back does not know
         what came after, and another cluster's never knew (`doubt`). Nor is anything told of a namespace that is watched no
@@ -67,7 +67,7 @@ class UnexplainedLeaseKeeper:
             added = self._out_of_sight(former)
             if doubt is not None:
                 added |= {grant.lease.holder: grant for grant in (*shown, *former.grants)}
-            known |= {holder: Record(grant) for holder, grant in added.items() if holder not in known}
+            known |= {holder: LeaseRecord(grant) for holder, grant in added.items() if holder not in known}
             found = self._left(known.values())
             await self._records.begin(found, epoch)
         if doubt is not None:
@@ -83,7 +83,7 @@ class UnexplainedLeaseKeeper:
             )
         return found
 
-    def hold(self, found: Iterable[Record]) -> None:
+    def hold(self, found: Iterable[LeaseRecord]) -> None:
         """Holds these, and no others, from now on: Redis has them."""
         self._held = {record.grant.lease.holder: record for record in found}
 
@@ -104,7 +104,7 @@ class UnexplainedLeaseKeeper:
 
     async def bury(self, grant: Grant, why: str) -> None:
         """Leaves a tombstone before the objects of this grant go."""
-        lease, tombstone = grant.lease, Record(grant, is_tombstone=True)
+        lease, tombstone = grant.lease, LeaseRecord(grant, is_tombstone=True)
         async with self._writing:
             if self._held.get(lease.holder) == tombstone:
                 return
@@ -135,7 +135,7 @@ class UnexplainedLeaseKeeper:
         else:
             self._conditions.holds(_EXPLAINED)
 
-    def _left(self, known: Iterable[Record]) -> list[Record]:
+    def _left(self, known: Iterable[LeaseRecord]) -> list[LeaseRecord]:
         records = {record.grant.lease.holder: record for record in known}
         grants = [record.grant for record in records.values()]
         evidence = {grant.lease.uid: self._world.evidence(grant.lease.uid) for grant in grants}

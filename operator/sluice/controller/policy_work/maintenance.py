@@ -13,7 +13,7 @@ from sluice.api.maintenance_status import MaintenanceState, MaintenanceStates
 from sluice.api.policy import DeltaTablePolicySpec
 from sluice.api.reasons import EventReason
 from sluice.controller.cache.cluster_cache import ClusterCache
-from sluice.controller.policy_work.maintenance_runs import Due, MaintenanceRuns
+from sluice.controller.policy_work.maintenance_runs import DueRun, MaintenanceRuns
 from sluice.controller.policy_work.policy_jobs import PolicyJobs
 from sluice.controller.policy_work.policy_status import PolicyStatuses, called
 from sluice.controller.policy_work.table_observations import TableObservations
@@ -74,7 +74,7 @@ class PolicyMaintenance:
             word = asked.word if isinstance(asked, MaintenanceRequest) and asked.kind is kind else None
             known = known_of(body, kind, state, self._world.of_policies.of(body), word)
             plan = planned(upkeep, known, now)
-            came = await self._runs.come(body, wanted.spec, Due(upkeep, plan, word), now)
+            came = await self._runs.come(body, wanted.spec, DueRun(upkeep, plan, word), now)
             states[kind] = state_after(state, known, plan, came)
             if plan.heeded and came.is_settled:
                 heeded = word

@@ -11,7 +11,7 @@ from sluice.api.durations import seconds
 from sluice.api.policy import DeltaTablePolicySpec
 from sluice.api.reasons import EventReason
 from sluice.controller.cache.cluster_cache import ClusterCache
-from sluice.controller.policy_work.policy_jobs import JobOrder, PolicyJobs, SquattedError
+from sluice.controller.policy_work.policy_jobs import JobOrder, NameTakenError, PolicyJobs
 from sluice.controller.policy_work.table_observations import TableObservations
 from sluice.controller.reporting.events import EventWriter
 from sluice.kube.client import ApiError, ConflictError, NotFoundError
@@ -20,8 +20,8 @@ from sluice.lifecycle.evidence.table_writers import writers_of
 from sluice.lifecycle.job.visible_blockers import VisibleBlockers
 from sluice.policies.job_permission import why_none
 from sluice.policies.maintenance import MaintenanceKind, MaintenanceRun, MaintenanceSpec, NextRun
-from sluice.policies.maintenance_decision import LeaveOut, WaitForNextRun, errand_of
-from sluice.policies.maintenance_record import Came
+from sluice.policies.maintenance_decision import SkipRun, WaitForNextRun, errand_of
+from sluice.policies.maintenance_record import DueRunRecord
 from sluice.policies.maintenance_spec import yields_for
 from sluice.policies.retention import ActiveWriter
 from sluice.tables import unread
@@ -39,7 +39,7 @@ _LAST = -1000
 
 
 @dataclass(frozen=True)
-class Due:
+class DueRun:
     """What is planned for one kind of a policy's maintenance."""
 
     upkeep: MaintenanceSpec
@@ -81,30 +81,34 @@ class MaintenanceRuns:
         self._noticed = {key: noticed for key, noticed in self._noticed.items() if key[0] in uids}
         self._refused = {key: refused for key, refused in self._refused.items() if key[0] in uids}
 
-    async def come(self, policy: Json, spec: DeltaTablePolicySpec, due: Due, now: datetime) -> Came:
+    async def come(
+        self, policy: Json, spec: DeltaTablePolicySpec, due: DueRun, now: datetime
+    ) -> DueRunRecord:
         run, told = due.plan.run, "; ".join(due.plan.told) or None
         if run is not None:
             return await self._come(policy, spec, due, run, now)
         if due.plan.decided is None:
-            return Came(waits=told)
-        return Came(at=due.plan.decided.until, left_out=told)  # if anything is told, one is passed over
+            return DueRunRecord(waits=told)
+        return DueRunRecord(
+            at=due.plan.decided.until, left_out=told
+        )  # if anything is told, one is passed over
 
     async def _come(
-        self, policy: Json, spec: DeltaTablePolicySpec, due: Due, run: MaintenanceRun, now: datetime
-    ) -> Came:
+        self, policy: Json, spec: DeltaTablePolicySpec, due: DueRun, run: MaintenanceRun, now: datetime
+    ) -> DueRunRecord:
         why = self._why_no_job(policy, spec, due.upkeep.kind, run, now)
         if why is not None:
-            return Came(waits=why, is_settled=False)
+            return DueRunRecord(waits=why, is_settled=False)
         look = self._look(policy, due.upkeep.kind, run, now)
         if look is None:
-            return Came(is_settled=False)
+            return DueRunRecord(is_settled=False)
         longest = self._longest(policy, now)
         # A table may have so many files that the acting loop would wait for a second.
         errand = await asyncio.to_thread(errand_of, spec, due.upkeep, run, look, longest=longest, now=now)
-        if isinstance(errand, LeaveOut):
-            return Came(at=run.at, left_out=errand.why)
+        if isinstance(errand, SkipRun):
+            return DueRunRecord(at=run.at, left_out=errand.why)
         if isinstance(errand, WaitForNextRun):
-            return Came(waits=errand.why, is_settled=False)
+            return DueRunRecord(waits=errand.why, is_settled=False)
         more = f" ({'; '.join(due.plan.told)})" if due.plan.told else ""
         order = _order(errand.sql, due, run, now, spec.admission.default_timeout)
         return await self._make(policy, order, f"{errand.why}{more}", now)
@@ -126,11 +130,11 @@ class MaintenanceRuns:
             refused.why if refused is not None and refused.run == run.name and now < refused.until else None
         )
 
-    async def _make(self, policy: Json, order: JobOrder, why: str, now: datetime) -> Came:
+    async def _make(self, policy: Json, order: JobOrder, why: str, now: datetime) -> DueRunRecord:
         try:
             await self.jobs.make(policy, order)
-        except SquattedError as error:
-            return Came(waits=str(error), is_settled=False)
+        except NameTakenError as error:
+            return DueRunRecord(waits=str(error), is_settled=False)
         except (NotFoundError, ConflictError):
             raise  # it isn't refused: what it rests on has changed
         except ApiError as error:
@@ -138,9 +142,9 @@ class MaintenanceRuns:
         self._refused.pop((uid_of(policy), order.kind), None)
         message = f"created DeltaWriteJob {order.name} for {order.kind}: {why}"
         await self.events.tell_of_policy(policy, EventReason.MAINTENANCE_CREATED, message)
-        return Came(at=order.at, job=order.name)
+        return DueRunRecord(at=order.at, job=order.name)
 
-    async def _refuse(self, policy: Json, order: JobOrder, error: ApiError, now: datetime) -> Came:
+    async def _refuse(self, policy: Json, order: JobOrder, error: ApiError, now: datetime) -> DueRunRecord:
         """What is quoted may differ each time: it is told as it was said first."""
         before = self._refused.get((uid_of(policy), order.kind))
         if before is not None and before.run == order.name:
@@ -152,7 +156,7 @@ class MaintenanceRuns:
             message = f"no {order.kind} is run yet: {why}"
             await self.events.tell_of_policy(policy, EventReason.MAINTENANCE_REFUSED, message, warning=True)
         self._refused[uid_of(policy), order.kind] = refused
-        return Came(waits=refused.why, is_settled=False)
+        return DueRunRecord(waits=refused.why, is_settled=False)
 
     def _look(
         self, policy: Json, kind: MaintenanceKind, run: MaintenanceRun, now: datetime
@@ -184,7 +188,7 @@ class MaintenanceRuns:
         return max(writers, key=lambda writer: writer.runs_for, default=None)
 
 
-def _order(sql: str, due: Due, run: MaintenanceRun, now: datetime, timeout: str | None) -> JobOrder:
+def _order(sql: str, due: DueRun, run: MaintenanceRun, now: datetime, timeout: str | None) -> JobOrder:
     longest_wait = None if timeout is None else timedelta(seconds=seconds(timeout))
     return JobOrder(
         name=run.name,

@@ -24,7 +24,7 @@ KEPT_SECONDS = 7 * 24 * 3600
 RETRIES = 3
 
 
-class SquattedError(Exception):
+class NameTakenError(Exception):
     """Somebody else's job has the name that a policy's job would have."""
 
 
@@ -78,7 +78,7 @@ class PolicyJobs:
         except ConflictError:
             job = await self._kube.get(JOBS, namespace, order.name)
             if policy_of(job) != uid_of(policy):
-                raise SquattedError(
+                raise NameTakenError(
                     f"DeltaWriteJob {namespace}/{order.name} is in the way: it is not of this policy, which would make one of that "
                     "name. Delete it, or copy it to another name"
                 ) from None

@@ -27,14 +27,14 @@ from sluice.policies.conditions import LeftOut, Seen, spec_of, state_of
 from sluice.policies.status import patch_of
 from sluice.tables import key_of_name, keys_of
 from sluice.tables.dialect import oss
-from sluice.tables.reported_names import Lead
+from sluice.tables.reported_names import NameReport
 
 logger = logging.getLogger(__name__)
 
 PAUSE = 1.0
 AGAIN_SECONDS = 10.0
 
-_Heeded = tuple[str, LeftOut | None, Lead | None]
+_Heeded = tuple[str, LeftOut | None, NameReport | None]
 """A policy's version, whether it counts, and where runs found its name to lead: what changes of others lead to."""
 
 
@@ -165,7 +165,7 @@ class PolicyStatuses:
             f"policy binds it to {location}: correct the policy's path, or the table's location in the catalog"
         )
 
-    def _led(self, body: Json) -> Lead | None:
+    def _led(self, body: Json) -> NameReport | None:
         """Where the newest run found the policy's name to lead."""
         spec = body.get("spec")
         table = spec.get("table") if isinstance(spec, dict) else None

@@ -13,7 +13,7 @@ from sluice.api.policy import DeltaTablePolicySpec
 from sluice.api.policy_enforcement import Enforced, EnforcedReason
 from sluice.controller.cache.cluster_cache import ClusterCache
 from sluice.controller.policy_work.change_gate import enforced_spec, kind_of, version_of_jobs
-from sluice.controller.policy_work.policy_jobs import JobOrder, PolicyJobs, SquattedError
+from sluice.controller.policy_work.policy_jobs import JobOrder, NameTakenError, PolicyJobs
 from sluice.controller.policy_work.policy_status import PolicyStatuses
 from sluice.controller.policy_work.table_observations import TableObservations
 from sluice.controller.reporting.events import EventWriter
@@ -29,7 +29,7 @@ from sluice.policies.job_permission import why_none
 from sluice.policies.manual_maintenance import asked_to_go_on
 from sluice.policies.remediation import (
     KINDS,
-    Make,
+    MakeJob,
     ObservedPolicy,
     OwnJob,
     WaitForJob,
@@ -77,7 +77,7 @@ class RemediationJobs:
         decision = decide(known, enforced_in(policy), now)
         await self._keep(policy, decision.kept)
         step = decision.step
-        if isinstance(step, Make):
+        if isinstance(step, MakeJob):
             await self._make(policy, step, decision.kept, now)
         elif isinstance(step, WithdrawJob):
             logger.info("%s/%s: taken back: %s", policy["metadata"]["namespace"], step.job.name, step.why)
@@ -88,11 +88,11 @@ class RemediationJobs:
             self._looks.soon(known.uid)
         return step.until if isinstance(step, WaitForJob) else None
 
-    async def _make(self, policy: Json, step: Make, kept: Enforced, now: datetime) -> None:
+    async def _make(self, policy: Json, step: MakeJob, kept: Enforced, now: datetime) -> None:
         order = JobOrder(step.name, step.kind, step.sql, now, changes=step.fields)
         try:
             await self._jobs.make(policy, order)
-        except SquattedError as error:
+        except NameTakenError as error:
             await self._tell(policy, kept, EnforcedReason.NAME_TAKEN, str(error))
         except ApiError as error:
             why = f"the API server refuses its job {step.name}: {error}"

@@ -14,7 +14,7 @@ from sluice.installations.reported_names import ForeignConfigMapError, ReportedN
 from sluice.kube.client import ApiError, ConflictError, NotFoundError
 from sluice.tables import TableKey
 from sluice.tables.owners import Owners
-from sluice.tables.reported_names import MOST_BYTES, Held, ReportedNames, Whereabouts
+from sluice.tables.reported_names import MOST_BYTES, Held, ReportedLocations, ReportedNames
 
 logger = logging.getLogger(__name__)
 
@@ -203,17 +203,17 @@ def _anything_is_held(_: TableKey) -> bool:
     return True
 
 
-def _differ(one: Whereabouts | None, other: Whereabouts | None) -> bool:
+def _differ(one: ReportedLocations | None, other: ReportedLocations | None) -> bool:
     if one is None or other is None:
         return one is not other
     return _places(one) != _places(other) or one.last_seen - other.last_seen > TOLD_AGAIN
 
 
-def _places(one: Whereabouts | None) -> tuple[tuple[TableKey, ...], tuple[TableKey, ...]]:
+def _places(one: ReportedLocations | None) -> tuple[tuple[TableKey, ...], tuple[TableKey, ...]]:
     if one is None:
         return (), ()
     return tuple(lead.table for lead in one.leads), tuple(lead.table for lead in one.claims)
 
 
-def _words(one: Whereabouts) -> str:
+def _words(one: ReportedLocations) -> str:
     return " or ".join(lead.location for lead in one.all)

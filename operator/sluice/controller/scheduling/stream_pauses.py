@@ -244,7 +244,7 @@ class StreamPauses:
         found = self._gives_way(waiter)
         return None if found is None else max(0.0, (found.at - clock.now()).total_seconds())
 
-    def _gives_way(self, waiter: JobView) -> pauses.GivesWay | None:
+    def _gives_way(self, waiter: JobView) -> pauses.StreamPauseReason | None:
         return pauses.gives_way(waiter, self.world.pausing_for(waiter.uid), clock.now())
 
     def backs_off(self, job: JobView, now: datetime) -> bool:

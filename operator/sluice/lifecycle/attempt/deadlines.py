@@ -15,7 +15,7 @@ from sluice.engines import Observation, Stage
 from sluice.footprint import NotUnderstoodError
 from sluice.lifecycle.evidence.attempt_evidence import Evidence
 from sluice.lifecycle.job.job_view import JobView
-from sluice.lifecycle.streams.pauses import GivesWay
+from sluice.lifecycle.streams.pauses import StreamPauseReason
 
 PATIENCE = 600
 """Seconds for which an attempt may wait for compute, if its job sets no `quotaTimeout`."""
@@ -43,7 +43,7 @@ def deadline_of(
     attempt: Attempt,
     evidence: Evidence,
     observed_since: datetime | None,
-    gives_way: GivesWay | None = None,
+    gives_way: StreamPauseReason | None = None,
 ) -> Deadline | None:
     """Returns when the attempt is to be ended if it stays as it is seen, and why; None if nothing limits it. `observed_since`:
     since when the attempts are followed without a break. `gives_way`: until when streams pause for the job."""

@@ -33,8 +33,8 @@ from sluice.lifecycle.evidence.deletion import (
     NOT_TOLD,
     DeleteApplication,
     FreeDriverName,
-    LetGo,
     OccupyName,
+    ReleaseObject,
     late_after,
     leaving,
 )
@@ -42,7 +42,7 @@ from sluice.lifecycle.evidence.driver_details import with_driver
 from sluice.lifecycle.evidence.driver_losses import command_for, command_on_pod
 from sluice.lifecycle.job.job_view import JobView
 from sluice.lifecycle.job.status import StatusChange
-from sluice.lifecycle.streams.pauses import GivesWay, wanted_by_itself
+from sluice.lifecycle.streams.pauses import StreamPauseReason, wanted_by_itself
 from sluice.lifecycle.streams.stop_requests import is_asked_to_stop, why_it_pauses
 
 SLOW_START_SECONDS = 5.0
@@ -149,7 +149,7 @@ class Wait:
 
 
 @dataclass(frozen=True)
-class Mistrust:
+class DistrustIntent:
     """Not all leases are known: nothing may rest on the lease table before a rebuild."""
 
     why: str
@@ -164,7 +164,7 @@ Step = (
     | OccupyDriverName
     | LookForDriver
     | Wait
-    | Mistrust
+    | DistrustIntent
     | StepTowardsTheEnd
 )
 
@@ -188,7 +188,7 @@ def next_step(
     now: datetime,
     *,
     observed_since: datetime | None = None,
-    gives_way: GivesWay | None = None,
+    gives_way: StreamPauseReason | None = None,
 ) -> Step:
     """Returns the next step of the attempt whose intent is in the evidence. `observed_since`: since when it is followed without a
     break, if that isn't since its grant. `gives_way`: until when streams pause for it."""
@@ -226,7 +226,7 @@ def _after_creation(  # noqa: PLR0917 - all that a step depends on
         case Stage.ENDED | Stage.NEVER_STARTS:
             step = _end(evidence)
         case _ if cover.is_sure and cover.lease is None and not evidence.application_is_going:
-            step = Mistrust(f"no lease covers {attempt.application}, which may run")
+            step = DistrustIntent(f"no lease covers {attempt.application}, which may run")
         case Stage.NOT_OVER:
             step = _before_another_driver(job, attempt, evidence, now)
         case Stage.STARTING:
@@ -303,7 +303,7 @@ def _of_ending(  # noqa: PLR0917 - all that a step depends on
         return End(seen, came_back=evidence.came_back, on_pod=stream_of(evidence.pod))
     if evidence.application is not None and not evidence.application_is_going:
         if cover.is_sure and cover.lease is None:
-            return Mistrust(f"no lease covers {attempt.application}, which is being ended")
+            return DistrustIntent(f"no lease covers {attempt.application}, which is being ended")
         return DeleteApplication()
     if seen.stage is Stage.NOT_CREATED:
         return OccupyDriverName()
@@ -367,7 +367,7 @@ def _end(evidence: Evidence) -> End:
 def _is_to_end(evidence: Evidence, namespace: str) -> bool:
     """Whether its outcome is told now: its end is proved, or its driver's pod must go, and the result with it."""
     match leaving(evidence, namespace):
-        case LetGo():
+        case ReleaseObject():
             return True
         case FreeDriverName() | OccupyName() if evidence.seen.stage is Stage.NOT_OVER:
             return evidence.seen.exit_code is not None or evidence.declared_dead
@@ -460,7 +460,7 @@ def _taken_back(attempt: Attempt, change: StatusChange, creates: Creates) -> Ste
     """The step that takes it back, or the one that comes first as long as a create of it may land."""
     if creates.none_can_land:
         return Withdraw(change)
-    return Mistrust(may_land(attempt.application)) if creates.a_new_epoch_helps else OccupyDriverName()
+    return DistrustIntent(may_land(attempt.application)) if creates.a_new_epoch_helps else OccupyDriverName()
 
 
 def may_land(application: str) -> str:

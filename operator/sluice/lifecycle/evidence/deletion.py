@@ -21,7 +21,7 @@ NOT_TOLD = "its driver's node has not said what became of it"
 
 
 @dataclass(frozen=True)
-class LetGo:
+class ReleaseObject:
     """Take our finalizer off: its end is proved."""
 
 
@@ -79,7 +79,7 @@ class Bury:
 
 
 LeavingStep = (
-    LetGo
+    ReleaseObject
     | DeletePod
     | DeleteApplication
     | OccupyName
@@ -96,7 +96,7 @@ def leaving(evidence: Evidence, namespace: str) -> LeavingStep:
     step: LeavingStep
     match evidence.seen.stage:
         case Stage.ENDED | Stage.NEVER_STARTS:
-            step = LetGo()
+            step = ReleaseObject()
         case Stage.NOT_OVER:
             step = _before_another_driver(evidence)
         case Stage.LOST if _was_proved(evidence):
@@ -132,7 +132,7 @@ def _after_its_driver(evidence: Evidence) -> LeavingStep:
     """The same once that pod is gone, or somebody's word tells its end: an application that knows of its driver has nothing
     under way that would start another one."""
     if evidence.namespace_ends or not evidence.may_start_a_driver:
-        return LetGo()
+        return ReleaseObject()
     return DeleteApplication() if _is_there(evidence.application) else OccupyName()
 
 

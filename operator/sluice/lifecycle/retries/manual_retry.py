@@ -13,29 +13,31 @@ from sluice.lifecycle.retries.retry_decision import why_it_cannot_run_again
 
 
 @dataclass(frozen=True)
-class OneMore:
+class RetryGranted:
     """Another attempt follows."""
 
     change: StatusChange
 
 
 @dataclass(frozen=True)
-class NoMore:
+class RetryRefused:
     """None follows: the job stays as it is."""
 
     why: str
 
 
-def heeded(job: JobView, asked: str, now: datetime, taken: str | None = None) -> OneMore | NoMore:
+def heeded(job: JobView, asked: str, now: datetime, taken: str | None = None) -> RetryGranted | RetryRefused:
     """What follows from the word `asked`, for a job that has ended. `taken`: why another job has what this one would go on from."""
     why = _why_not(job, asked) or taken
     if why is not None:
-        return NoMore(f"{names.ANNOTATION_RETRY}={asked}: there is no other attempt, because {why}")
+        return RetryRefused(f"{names.ANNOTATION_RETRY}={asked}: there is no other attempt, because {why}")
     message = (
         f"attempt {job.status.attempts[-1].number} failed, and somebody asked for another one ({names.ANNOTATION_RETRY}={asked}); "
         "it queues again, keeping its age"
     )
-    return OneMore(StatusChange(Phase.PENDING, Reason.RETRYING, message, retry_at=now, retry_asked=asked))
+    return RetryGranted(
+        StatusChange(Phase.PENDING, Reason.RETRYING, message, retry_at=now, retry_asked=asked)
+    )
 
 
 def _why_not(job: JobView, asked: str) -> str | None:

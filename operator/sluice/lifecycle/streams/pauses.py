@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from sluice.admission import AdmissionDecision, Waiter
-from sluice.admission.stream_yield import Breaks, NoRoom, needed_for, why_no_room
+from sluice.admission.stream_yield import Breaks, NoYield, needed_for, why_no_room
 from sluice.api.durations import seconds
 from sluice.api.job import WhenBlocked, Yield
 from sluice.api.job_status import (
@@ -170,16 +170,16 @@ def why_it_makes_no_room(stream: JobView, waiter: JobView) -> str | None:
     return None if why is None else _in_words(why, waiter.footprint)
 
 
-def _in_words(why: NoRoom | Breaks, waiter: JobFootprint) -> str:
+def _in_words(why: NoYield | Breaks, waiter: JobFootprint) -> str:
     match why:
         case Breaks():
             return "makes no room for what would break it for good"
-        case NoRoom.ENDLESS_TOO:
+        case NoYield.ENDLESS_TOO:
             return (
                 "makes no room for another one that does, so that this one never begins: let one of the two have the trigger "
                 "availableNow, or delete one"
             )
-        case NoRoom.YIELDS_NOT:
+        case NoYield.YIELDS_NOT:
             return f"makes room for it only with spec.stream.yield: {needed_for(waiter)}"
 
 
@@ -274,7 +274,7 @@ def seconds_left(job: JobView, waiters: Mapping[str, JobView], now: datetime) ->
 
 
 @dataclass(frozen=True)
-class GivesWay:
+class StreamPauseReason:
     """Until when streams pause for a job, which then gives way to them."""
 
     at: datetime
@@ -287,7 +287,7 @@ class GivesWay:
     late: str = ""
     """A stream that was asked to stop for the job as well, and has not yet, as namespace/name."""
 
-    def as_told(self, called: Callable[[str], str]) -> "GivesWay":
+    def as_told(self, called: Callable[[str], str]) -> "StreamPauseReason":
         """`called`: what the job's status may call a stream."""
         return replace(self, to=called(self.to), late=called(self.late) if self.late else "")
 
@@ -303,7 +303,7 @@ class GivesWay:
         return f"{why}; where it needs more time, make that longer"
 
 
-def gives_way(waiter: JobView, streams: Collection[JobView], now: datetime) -> GivesWay | None:
+def gives_way(waiter: JobView, streams: Collection[JobView], now: datetime) -> StreamPauseReason | None:
     """When the job gives way to those that pause for it; None: none has stopped for it, and is still there. One that has not begun
     does so earlier: what would be ended soon after it began costs its compute, and those others the rest of their pause."""
     if not is_kept_waiting_by(waiter):
@@ -321,15 +321,15 @@ def are_to_go_on(streams: Collection[JobView], now: datetime) -> bool:
     return goes_on or (found is not None and found.at <= now)
 
 
-def _soonest(streams: Collection[JobView], now: datetime, *, has_begun: bool) -> GivesWay | None:
-    found = list[GivesWay]()
+def _soonest(streams: Collection[JobView], now: datetime, *, has_begun: bool) -> StreamPauseReason | None:
+    found = list[StreamPauseReason]()
     for stream in streams:
         ends = pause_ends(stream, now)
         if ends is not None and stream.has_stopped and not stream.is_deleted:
             longest = longest_pause(stream)
             left_to_begin = timedelta(0) if has_begun else _lasts(stream, ends) / 4
             over = now - timedelta(seconds=longest)  # whenever that was
-            found.append(GivesWay(max(ends, over) - left_to_begin, stream.key, longest, has_begun))
+            found.append(StreamPauseReason(max(ends, over) - left_to_begin, stream.key, longest, has_begun))
     return min(found, key=lambda one: one.at, default=None)
 
 

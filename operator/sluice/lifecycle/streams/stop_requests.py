@@ -45,7 +45,7 @@ def why_it_pauses(pause: StreamPause) -> str:
 
 
 @dataclass(frozen=True)
-class Heed:
+class StopProgress:
     """What is said of a stream that is still at work."""
 
     reason: Reason
@@ -54,14 +54,14 @@ class Heed:
     """Seconds until there is more to say."""
 
 
-def heed(pause: StreamPause, since: datetime, now: datetime, *, is_idle: bool = False) -> Heed:
+def heed(pause: StreamPause, since: datetime, now: datetime, *, is_idle: bool = False) -> StopProgress:
     """`since`: when its driver could first know. `is_idle`: whether it has said that there is nothing to do."""
     passed = now - since
     asked = f"its stream was asked to stop at a batch boundary at {since:%H:%M:%S} UTC, because {why_it_pauses(pause)}"
     if passed < PATIENCE:
         left = (PATIENCE - passed).total_seconds()
         when = "at once, as it has nothing to do" if is_idle else "once the batch that is under way has ended"
-        return Heed(Reason.PAUSING, f"{asked}; it {_NEXT[pause.reason]} {when}", left)
+        return StopProgress(Reason.PAUSING, f"{asked}; it {_NEXT[pause.reason]} {when}", left)
     hours = passed // TOLD_AGAIN
     left = ((hours + 1) * TOLD_AGAIN - passed).total_seconds()
     how_long = "a minute" if hours < 1 else "an hour" if hours == 1 else f"{hours} hours"
@@ -72,4 +72,4 @@ def heed(pause: StreamPause, since: datetime, now: datetime, *, is_idle: bool = 
     )
     waits = "; who waits for it goes on waiting" if pause.reason is PauseReason.YIELDS else ""
     message = f"{asked}, and after {how_long} it still goes on: {why}; nobody ends it for it{waits}. Its driver's log tells"
-    return Heed(Reason.PAUSE_NOT_HEEDED, message, left)
+    return StopProgress(Reason.PAUSE_NOT_HEEDED, message, left)

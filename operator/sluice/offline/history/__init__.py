@@ -1,11 +1,11 @@
 """Finds what a table's own log tells of its writers, for a team that has installed nothing yet."""
 
 from sluice.offline.history.log import HistoryCommit, LogNotFoundError, read_log
-from sluice.offline.history.replay import Collision, Fate, HistoryReport, HistoryWriter, replayed
+from sluice.offline.history.replay import Collision, CommitFate, HistoryReport, HistoryWriter, replayed
 
 __all__ = [
     "Collision",
-    "Fate",
+    "CommitFate",
     "HistoryCommit",
     "HistoryReport",
     "HistoryWriter",

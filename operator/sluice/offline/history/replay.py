@@ -18,7 +18,7 @@ _MOST_BACK = 100
 _HOUR = 3_600_000
 
 
-class Fate(IntEnum):
+class CommitFate(IntEnum):
     """What becomes of two commits' writers if they run side by side; the higher, the harder to cure."""
 
     APART = 0
@@ -48,8 +48,8 @@ class Collision:
     """Two writers, and how their commits met."""
 
     writers: tuple[str, str]
-    side_by_side: Counter[Fate] = field(default_factory=Counter)
-    close_together: Counter[Fate] = field(default_factory=Counter)
+    side_by_side: Counter[CommitFate] = field(default_factory=Counter)
+    close_together: Counter[CommitFate] = field(default_factory=Counter)
     example: tuple[int, int] | None = None
     """The versions of the last two that met."""
     hours: Counter[int] = field(default_factory=Counter)
@@ -65,7 +65,7 @@ class Collision:
             n for fates in (self.side_by_side, self.close_together) for fate, n in fates.items() if fate
         )
 
-    def of(self, fate: Fate) -> int:
+    def of(self, fate: CommitFate) -> int:
         return self.side_by_side[fate] + self.close_together[fate]
 
 
@@ -82,7 +82,7 @@ class HistoryReport:
     widest: int = 0
     without_read_version: int = 0
 
-    def total(self, fate: Fate) -> int:
+    def total(self, fate: CommitFate) -> int:
         return sum(collision.of(fate) for collision in self.collisions)
 
 
@@ -103,7 +103,7 @@ def replayed(log: Log, within_seconds: float = 600) -> HistoryReport:
             names = (min(winner.writer, loser.writer), max(winner.writer, loser.writer))
             collision = collisions.setdefault(names, Collision(names))
             fate = _count(collision, loser, winner, log.partition_columns, together=together)
-            if fate is not Fate.APART and names not in met_with:  # it could lose its work once
+            if fate is not CommitFate.APART and names not in met_with:  # it could lose its work once
                 met_with.add(names)
                 _weigh(collision, loser)
         found.overlapping += beside > 0
@@ -132,14 +132,14 @@ def _count(
     columns: tuple[str, ...],
     *,
     together: bool,
-) -> Fate:
+) -> CommitFate:
     if together:
         fate = fate_of(loser, winner, columns)
         collision.side_by_side[fate] += 1
     else:  # either could have been the second
         fate = max(fate_of(loser, winner, columns), fate_of(winner, loser, columns))
         collision.close_together[fate] += 1
-    if fate is not Fate.APART:
+    if fate is not CommitFate.APART:
         collision.example = (winner.version, loser.version)
     return fate
 
@@ -153,19 +153,19 @@ def _weigh(collision: Collision, loser: HistoryCommit) -> None:
         collision.at_stake += loser.took
 
 
-def fate_of(loser: HistoryCommit, winner: HistoryCommit, columns: tuple[str, ...]) -> Fate:
+def fate_of(loser: HistoryCommit, winner: HistoryCommit, columns: tuple[str, ...]) -> CommitFate:
     if winner.metadata:
-        return Fate.SAME
+        return CommitFate.SAME
     if loser.reads is None:
-        return Fate.APART
+        return CommitFate.APART
     wrote = winner.touches if loser.data_change else winner.removes
     reads = loser.reads
     if not any(reads.hold(partition, columns) for partition in wrote):
-        return Fate.APART
+        return CommitFate.APART
     shared = loser.touches & wrote
     if not shared:
-        return Fate.PIN
-    return Fate.SPLIT if len(loser.touches) > len(shared) else Fate.SAME
+        return CommitFate.PIN
+    return CommitFate.SPLIT if len(loser.touches) > len(shared) else CommitFate.SAME
 
 
 def _writers(commits: Sequence[HistoryCommit]) -> list[HistoryWriter]:

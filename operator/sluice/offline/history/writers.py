@@ -17,19 +17,19 @@ _QUERY = re.compile(rf"({_UUID})(?:/\d+)?", re.IGNORECASE)
 _LONGEST = 60
 
 
-class Who(NamedTuple):
+class CommitAuthor(NamedTuple):
     name: str
     is_named: bool
     """Whether its author, or whatever runs it, gave it a name: an engine or a user is many writers."""
 
 
-def writer_of(info: Mapping[str, Any], app_ids: Sequence[str]) -> Who:
+def writer_of(info: Mapping[str, Any], app_ids: Sequence[str]) -> CommitAuthor:
     """Names the writer and the operation: one program often writes in several ways."""
     name, is_named = _who(info, app_ids)
-    return Who(f"{name}: {info.get('operation') or 'unknown'}", is_named)
+    return CommitAuthor(f"{name}: {info.get('operation') or 'unknown'}", is_named)
 
 
-def _who(info: Mapping[str, Any], app_ids: Sequence[str]) -> Who:
+def _who(info: Mapping[str, Any], app_ids: Sequence[str]) -> CommitAuthor:
     job = info.get("job") or {}
     notebook = info.get("notebook") or {}
     stream = _stream(info, app_ids)
@@ -41,11 +41,11 @@ def _who(info: Mapping[str, Any], app_ids: Sequence[str]) -> Who:
     )
     own = next((str(name)[:_LONGEST] for name in named if name), None)
     if own is not None or stream is not None:
-        return Who(", ".join(part for part in (own, stream) if part is not None), is_named=True)
+        return CommitAuthor(", ".join(part for part in (own, stream) if part is not None), is_named=True)
     other = next(
         (str(info[key])[:_LONGEST] for key in ("userName", "engineInfo") if info.get(key)), "unknown"
     )
-    return Who(other, is_named=False)
+    return CommitAuthor(other, is_named=False)
 
 
 def _stream(info: Mapping[str, Any], app_ids: Sequence[str]) -> str | None:

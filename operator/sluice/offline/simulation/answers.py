@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from sluice.api.base import Json
-from sluice.api.manifests import Trouble
+from sluice.api.manifests import ManifestError
 from sluice.offline.answers import troubles_json
-from sluice.offline.simulation.history_trace import Lived
+from sluice.offline.simulation.history_trace import HistoryTrace
 from sluice.offline.simulation.run import SimulatedRun
 from sluice.offline.simulation.simulation import Simulation, times
 
@@ -13,8 +13,8 @@ from sluice.offline.simulation.simulation import Simulation, times
 def simulation_json(
     found: Simulation,
     assumptions: Iterable[str] = (),
-    troubles: Iterable[Trouble] = (),
-    history: Lived | None = None,
+    troubles: Iterable[ManifestError] = (),
+    history: HistoryTrace | None = None,
     pinned: SimulatedRun | None = None,
 ) -> Json:
     """`pinned`: the history's jobs under Sluice's queue, if each had named the partitions that it wrote."""
@@ -66,7 +66,7 @@ def _run(run: SimulatedRun, found: Simulation) -> Json:
     }
 
 
-def _history(history: Lived) -> Json:
+def _history(history: HistoryTrace) -> Json:
     commits = history.log.commits
     return {
         "table": history.log.location,

@@ -23,7 +23,7 @@ from sluice.footprint import JobFootprint
 from sluice.offline.history import HistoryCommit
 from sluice.offline.history.log import Log
 from sluice.offline.history.log import Partition as Values
-from sluice.offline.simulation.run import SimulatedRun, Span
+from sluice.offline.simulation.run import RunSpan, SimulatedRun
 from sluice.offline.simulation.touches import (
     EVERYTHING,
     NOTHING,
@@ -50,7 +50,7 @@ class DurationSource(StrEnum):
 
 
 @dataclass(frozen=True)
-class Lived:
+class HistoryTrace:
     """A history as a trace."""
 
     log: Log
@@ -67,11 +67,11 @@ class Lived:
 
     @property
     def as_it_was(self) -> SimulatedRun:
-        spans = (Span(job.name, job.at, job.at + job.duration) for job in self.trace.jobs)
+        spans = (RunSpan(job.name, job.at, job.at + job.duration) for job in self.trace.jobs)
         return SimulatedRun(self.trace, tuple(spans))
 
 
-def lived(log: Log, assumed: int, rules: TraceRules | None = None) -> Lived:
+def lived(log: Log, assumed: int, rules: TraceRules | None = None) -> HistoryTrace:
     durations: Counter[DurationSource] = Counter()
     left_out: Counter[str] = Counter()
     made = _Footprints(log)
@@ -90,7 +90,7 @@ def lived(log: Log, assumed: int, rules: TraceRules | None = None) -> Lived:
         )
         jobs.append(job)
         pinned.append(replace(job, footprint=made.as_touched(commit)))
-    return Lived(
+    return HistoryTrace(
         log, assumed, Trace.of(jobs, rules), Trace.of(pinned, rules), _dialect(log), durations, left_out
     )
 

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import heappop, heappush, merge
 
-from sluice.offline.simulation.run import SimulatedRun, Span
+from sluice.offline.simulation.run import RunSpan, SimulatedRun
 from sluice.offline.simulation.trace import Trace
 from sluice.tables import TableKey
 
@@ -91,7 +91,7 @@ def by_locks(trace: Trace) -> SimulatedRun:
 def _run(trace: Trace, way: _Lines | _Locks) -> SimulatedRun:
     jobs = trace.jobs
     running: list[tuple[int, int]] = []
-    spans: list[Span] = []
+    spans: list[RunSpan] = []
     coming = 0
     while coming < len(jobs) or running:
         now = min([job.at for job in jobs[coming : coming + 1]] + [end for end, _ in running[:1]])
@@ -103,6 +103,6 @@ def _run(trace: Trace, way: _Lines | _Locks) -> SimulatedRun:
             going += way.come(coming)
             coming += 1
         for job in going:
-            spans.append(Span(jobs[job].name, now, now + jobs[job].duration))
+            spans.append(RunSpan(jobs[job].name, now, now + jobs[job].duration))
             heappush(running, (now + jobs[job].duration, job))
     return SimulatedRun(trace, tuple(spans))

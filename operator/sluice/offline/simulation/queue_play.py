@@ -4,7 +4,7 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 
 from sluice.admission import Holder, Queue, Waiter
-from sluice.offline.simulation.run import SimulatedRun, Span
+from sluice.offline.simulation.run import RunSpan, SimulatedRun
 from sluice.offline.simulation.trace import Trace, TracedJob, milliseconds_at, moment
 
 Told = Callable[[int], None]
@@ -28,7 +28,7 @@ class _Play:
         self._queue = Queue()
         self._queue.limit(trace.rules.most_writers)
         self._running: list[tuple[int, str]] = []
-        self._spans: list[Span] = []
+        self._spans: list[RunSpan] = []
 
     def run(self) -> SimulatedRun:
         jobs, coming = self._trace.jobs, 0
@@ -68,7 +68,7 @@ class _Play:
                 raise CannotBeJudgedError(f"{job.name}: {decision.failure}") from decision.failure
             self._queue.hold(job.name, (Holder(job.name, job.name, job.footprint),))
             self._queue.leave(job.name)
-            self._spans.append(Span(job.name, now, now + job.duration))
+            self._spans.append(RunSpan(job.name, now, now + job.duration))
             heappush(self._running, (now + job.duration, job.name))
 
     def _waiter(self, job: TracedJob) -> Waiter:

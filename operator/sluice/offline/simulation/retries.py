@@ -10,7 +10,7 @@ from random import Random
 
 from sluice.conflicts import Level
 from sluice.offline.simulation.queue_play import Told
-from sluice.offline.simulation.run import SimulatedRun, Span
+from sluice.offline.simulation.run import RunSpan, SimulatedRun
 from sluice.offline.simulation.trace import Trace
 from sluice.offline.simulation.verdicts import Verdicts
 
@@ -39,7 +39,7 @@ def retried(trace: Trace, verdicts: Verdicts, seed: int, told: Told = lambda _: 
     aborts = [0] * len(jobs)
     chances: dict[int, Random] = {}
     last: OrderedDict[int, int] = OrderedDict()  # kinds by their last commit, the latest last
-    spans: list[Span] = []
+    spans: list[RunSpan] = []
     surely = unnoticed = committed = 0
     events = [(job.at, _STARTS, number) for number, job in enumerate(jobs)]
     heapify(events)
@@ -52,7 +52,7 @@ def retried(trace: Trace, verdicts: Verdicts, seed: int, told: Told = lambda _: 
             continue
         level = _worst_since(began[number], kinds[number], last, verdicts)
         commits = level not in _ABORTING
-        spans.append(Span(job.name, began[number], now, commits=commits))
+        spans.append(RunSpan(job.name, began[number], now, commits=commits))
         if commits:
             unnoticed += level is Level.UNSAFE
             last[kinds[number]] = now

@@ -9,7 +9,7 @@ from sluice.offline.simulation.trace import Trace
 
 
 @dataclass(frozen=True)
-class Span:
+class RunSpan:
     """One try to run a job."""
 
     name: str
@@ -21,10 +21,10 @@ class Span:
 @dataclass(frozen=True)
 class SimulatedRun:
     trace: Trace
-    spans: tuple[Span, ...]
+    spans: tuple[RunSpan, ...]
 
     @cached_property
-    def committed(self) -> dict[str, Span]:
+    def committed(self) -> dict[str, RunSpan]:
         return {span.name: span for span in self.spans if span.commits}
 
     @property

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from sluice.api.durations import seconds
 from sluice.api.job import Operation, Risk, WhenBlocked
-from sluice.api.manifests import Document, Documents, Trouble, decoded, read_text
+from sluice.api.manifests import Document, Documents, ManifestError, decoded, read_text
 from sluice.api.problems import problems_of
 from sluice.footprint import JobFootprint, NotUnderstoodError
 from sluice.offline.assumptions import in_one
@@ -43,7 +43,7 @@ _BLIND = frozenset({Operation.APPEND, Operation.STREAM})
 @dataclass
 class Traced:
     trace: Trace
-    troubles: list[Trouble]
+    troubles: list[ManifestError]
     assumptions: list[str] = field(default_factory=list)
 
 
@@ -60,7 +60,7 @@ def read_trace(
     manifests = manifests_of(others)
     for job in manifests.jobs:
         why = f"{job.name}: a trace also says when a job came: put its spec into a job of jobs, with name, at and duration"
-        manifests.troubles.append(Trouble(job.place, why))
+        manifests.troubles.append(ManifestError(job.place, why))
     jobs, troubles = _checked(given)
     known_jobs = [_job(one, place) for one, place in jobs if one.spec is not None]
     knowledge, unusable = gathered(manifests, read_files(tables), known_jobs, table_paths)
@@ -68,7 +68,9 @@ def read_trace(
     total = sum(job.duration for job in traced)
     if total > _MOST_YEARS * _YEAR:
         troubles.append(
-            Trouble("the trace", f"its jobs compute for {total // _YEAR:,} years: at most {_MOST_YEARS:,}")
+            ManifestError(
+                "the trace", f"its jobs compute for {total // _YEAR:,} years: at most {_MOST_YEARS:,}"
+            )
         )
         traced = []
     keys = {key for job in traced for key in job.footprint.keys}
@@ -93,9 +95,9 @@ def _read(files: Iterable[Path]) -> Documents:
             try:
                 _read_lines(decoded(file.read_bytes()), str(file), found)
             except UnicodeDecodeError as error:
-                found.troubles.append(Trouble(str(file), f"is not UTF-8 text (byte {error.start + 1})"))
+                found.troubles.append(ManifestError(str(file), f"is not UTF-8 text (byte {error.start + 1})"))
             except OSError as error:
-                found.troubles.append(Trouble(str(file), f"cannot be read: {error.strerror or error}"))
+                found.troubles.append(ManifestError(str(file), f"cannot be read: {error.strerror or error}"))
         else:
             more = read_files([file])
             found.found += more.found
@@ -117,14 +119,14 @@ def _read_lines(text: str, file: str, found: Documents) -> None:
         try:
             body = json.loads(line, object_pairs_hook=_each_once, parse_constant=_no_number)
         except RecursionError:
-            found.troubles.append(Trouble(place, "is nested too deeply"))
+            found.troubles.append(ManifestError(place, "is nested too deeply"))
         except ValueError as error:
-            found.troubles.append(Trouble(place, f"is not JSON: {error}"))
+            found.troubles.append(ManifestError(place, f"is not JSON: {error}"))
         else:
             if isinstance(body, dict):
                 found.found.append(Document(place, body))
             else:
-                found.troubles.append(Trouble(place, "must be a JSON object, with one job"))
+                found.troubles.append(ManifestError(place, "must be a JSON object, with one job"))
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -151,20 +153,20 @@ def _jobs_in(documents: Documents) -> tuple[list[Document], Documents]:
         elif set(document.body) != {"jobs"}:
             jobs.append(document)
         elif not isinstance(document.body["jobs"], list):
-            others.troubles.append(Trouble(document.place, "jobs must be a list"))
+            others.troubles.append(ManifestError(document.place, "jobs must be a list"))
         else:
             jobs += _listed(document, others.troubles)
     return jobs, others
 
 
-def _listed(document: Document, troubles: list[Trouble]) -> Iterator[Document]:
+def _listed(document: Document, troubles: list[ManifestError]) -> Iterator[Document]:
     for number, body in enumerate(document.body["jobs"]):
         place = f"{document.place}, job {number + 1}"
         if isinstance(body, dict):
             yield _Listed(place, body, document.source, number)
         else:
             troubles.append(
-                Trouble(place, "must be a mapping of fields: name, at, duration, and spec or touches")
+                ManifestError(place, "must be a mapping of fields: name, at, duration, and spec or touches")
             )
 
 
@@ -176,9 +178,9 @@ class _Listed(Document):
         return super().line_of(("jobs", self.number, *place))
 
 
-def _checked(documents: Iterable[Document]) -> tuple[list[tuple[GivenJob, str]], list[Trouble]]:
+def _checked(documents: Iterable[Document]) -> tuple[list[tuple[GivenJob, str]], list[ManifestError]]:
     jobs: list[tuple[GivenJob, str]] = []
-    troubles: list[Trouble] = []
+    troubles: list[ManifestError] = []
     places: dict[str, str] = {}
     first: tuple[bool, str] | None = None
     for document in documents:
@@ -186,18 +188,18 @@ def _checked(documents: Iterable[Document]) -> tuple[list[tuple[GivenJob, str]],
             job = GivenJob.as_stored(document.body)
         except ValidationError as error:
             why = problems_of(error, "", most=10, of=GivenJob, line_of=document.line_of)
-            troubles.append(Trouble(document.place, why))
+            troubles.append(ManifestError(document.place, why))
             continue
         if job.name in places:
             why = f"{job.name} is already in {places[job.name]}: jobs of a trace have a name each; this one is left out"
-            troubles.append(Trouble(document.place, why))
+            troubles.append(ManifestError(document.place, why))
             continue
         places[job.name] = document.place
         timed = _is_a_time(document.body["at"])
         first = first or (timed, document.place)
         if timed != first[0]:
             why = f"{job.name}: at is {'a time' if timed else 'in seconds'}, but not in {first[1]}: use one of the two"
-            troubles.append(Trouble(document.place, why))
+            troubles.append(ManifestError(document.place, why))
             continue
         jobs.append((job, document.place))
     return jobs, troubles
@@ -255,16 +257,16 @@ def _touched(given: GivenTouch) -> TouchedTables:
 
 
 def _traced(
-    jobs: Iterable[tuple[GivenJob, str]], footprints: _Footprints, troubles: list[Trouble]
+    jobs: Iterable[tuple[GivenJob, str]], footprints: _Footprints, troubles: list[ManifestError]
 ) -> Iterator[TracedJob]:
     for given, place in jobs:
         try:
             footprint = footprints.of(given, place)
         except NotUnderstoodError as error:
-            troubles += [Trouble(place, f"{given.name}: {problem}") for problem in error.problems]
+            troubles += [ManifestError(place, f"{given.name}: {problem}") for problem in error.problems]
             continue
         except PredicateError as error:
-            troubles.append(Trouble(place, f"{given.name}: {error}"))
+            troubles.append(ManifestError(place, f"{given.name}: {error}"))
             continue
         priority = given.priority or (given.spec.priority if given.spec is not None else 0)
         yield TracedJob(given.name, given.at, given.duration, footprint, priority)

@@ -15,7 +15,7 @@ SILENT_AFTER = 30.0
 
 
 @dataclass(frozen=True)
-class Leader:
+class LeaderLease:
     """Who leads by a Lease object, as far as it tells."""
 
     name: str | None
@@ -27,13 +27,13 @@ class Leader:
         return self.name is not None and self.silent is not None and self.silent <= SILENT_AFTER
 
 
-def leader_in(lease: Json) -> Leader:
+def leader_in(lease: Json) -> LeaderLease:
     spec = lease.get("spec") or {}
     try:
         silent = (datetime.now(UTC) - datetime.fromisoformat(str(spec.get("renewTime")))).total_seconds()
     except (ValueError, TypeError):
         silent = None
-    return Leader(spec.get("holderIdentity") or None, silent)
+    return LeaderLease(spec.get("holderIdentity") or None, silent)
 
 
 async def lease_of(kube: Kube, at: Installation) -> Json:

@@ -9,7 +9,7 @@ from sluice.installations.register import Register, identity_of
 from sluice.kube.client import ApiError, Kube
 from sluice.kube.resources import LEASES
 from sluice.online.access.connection import Installation
-from sluice.online.access.leader import Leader, leader_in
+from sluice.online.access.leader import LeaderLease, leader_in
 from sluice.online.doctor.findings import Finding, fail, ok, warn
 
 _CHECK = "installations"
@@ -62,11 +62,11 @@ def _read(data: Mapping[str, str], key: str) -> Claim | None:
         return None
 
 
-async def _leader(kube: Kube, at: Installation) -> Leader:
+async def _leader(kube: Kube, at: Installation) -> LeaderLease:
     """Nobody, where it can't be seen: the check of the operator says so."""
     try:
         return leader_in(await kube.get(LEASES, at.namespace, names.leader_lease(at.deployment)))
     except ApiError as error:
         if not error.status:
             raise
-        return Leader(None, None)
+        return LeaderLease(None, None)

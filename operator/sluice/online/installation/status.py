@@ -68,7 +68,7 @@ class RetryingJob:
 
 
 @dataclass(frozen=True)
-class JobTold:
+class JobSummary:
     job: str
     reason: str
     message: str
@@ -88,8 +88,8 @@ class InstallationStatus:
     holding: tuple[HoldingJob, ...]
     paused: tuple[PausedStream, ...]
     retrying: tuple[RetryingJob, ...]
-    stuck: tuple[JobTold, ...]
-    strayed: tuple[JobTold, ...]
+    stuck: tuple[JobSummary, ...]
+    strayed: tuple[JobSummary, ...]
     """Jobs of which a run has touched more than was understood of them."""
     policies: SeenPolicies
     unexplained: tuple[Lease, ...]
@@ -234,16 +234,16 @@ def _retrying(jobs: Iterable[Json]) -> Iterator[RetryingJob]:
             )
 
 
-def _stuck(jobs: Iterable[Json]) -> Iterator[JobTold]:
+def _stuck(jobs: Iterable[Json]) -> Iterator[JobSummary]:
     for job in jobs:
         status = status_in(job)
         reason = str(status.get("reason"))
         if reason in NEED_A_PERSON and phase_of(job) not in OVER:
-            yield JobTold(key_of(job), reason, str(status.get("message", "")))
+            yield JobSummary(key_of(job), reason, str(status.get("message", "")))
 
 
-def _strayed(jobs: Iterable[Json]) -> Iterator[JobTold]:
+def _strayed(jobs: Iterable[Json]) -> Iterator[JobSummary]:
     for job in jobs:
         for condition in objects_in(status_in(job).get("conditions")):
             if condition.get("type") == FOOTPRINT_HELD and condition.get("status") == ConditionStatus.FALSE:
-                yield JobTold(key_of(job), str(condition.get("reason")), str(condition.get("message", "")))
+                yield JobSummary(key_of(job), str(condition.get("reason")), str(condition.get("message", "")))

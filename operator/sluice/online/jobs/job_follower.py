@@ -16,7 +16,7 @@ from sluice.online.access.errors import OnlineError
 from sluice.online.access.job_names import JobName
 from sluice.online.access.job_objects import NEW
 from sluice.online.jobs.job_progress import JobProgress
-from sluice.online.jobs.job_watch import Sight, sights
+from sluice.online.jobs.job_watch import JobSighting, sights
 
 LOOKS_AT_DRIVERS = 5.0
 """Seconds between two looks at the pods of drivers that run."""
@@ -143,7 +143,7 @@ class _Following:
         async for sight in sights(self._kube, namespace, names, lost):
             self._sees(self._by_name[JobName(namespace, sight.name)], sight)
 
-    def _sees(self, course: JobProgress, sight: Sight) -> None:
+    def _sees(self, course: JobProgress, sight: JobSighting) -> None:
         if sight.body is None and course.uid is None:
             raise OnlineError(
                 f"there is no job {course.job}: see `kubectl get deltawritejobs -n {course.job.namespace}`"

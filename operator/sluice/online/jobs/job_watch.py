@@ -19,7 +19,7 @@ later."""
 
 
 @dataclass(frozen=True)
-class Sight:
+class JobSighting:
     name: str
     body: Json | None
     """None: it isn't there, and nobody saw what it was in the end."""
@@ -28,7 +28,7 @@ class Sight:
 
 async def sights(
     kube: Kube, namespace: str, names: frozenset[str], lost: Callable[[str | None], None]
-) -> AsyncIterator[Sight]:
+) -> AsyncIterator[JobSighting]:
     """Yields each job as it is and then as it becomes, for ever. `lost` is told why nothing is seen, and None once something is
     seen again. Raises ApiError if the API server refuses it, or can't be asked in the beginning."""
     fields = f"metadata.name={next(iter(names))}" if len(names) == 1 else ""
@@ -42,13 +42,13 @@ async def sights(
                 is_lost = False
                 lost(None)
             for name in sorted(names):
-                yield Sight(name, there.get(name), is_gone=name not in there)
+                yield JobSighting(name, there.get(name), is_gone=name not in there)
             while True:
                 async for change in _changes(kube, namespace, version, fields):
                     body = change["object"]
                     version = str(body["metadata"]["resourceVersion"])
                     if change["type"] != "BOOKMARK" and body["metadata"]["name"] in names:
-                        yield Sight(body["metadata"]["name"], body, is_gone=change["type"] == "DELETED")
+                        yield JobSighting(body["metadata"]["name"], body, is_gone=change["type"] == "DELETED")
                 well_at = time.monotonic()
         except ExpiredError:
             await asyncio.sleep(PAUSE)  # what was missed is listed

@@ -19,7 +19,7 @@ from sluice.lifecycle.job import pruned_objects
 from sluice.online.access.connection import Installation, cluster, redis_of
 from sluice.online.access.errors import OnlineError
 from sluice.online.access.leader import lease_of
-from sluice.online.leases.lease_view import InRedis, LeaseView, Objects, held
+from sluice.online.leases.lease_view import LeaseView, Objects, RedisLeases, held
 
 _FORBIDDEN = 403
 _NOT_AN_EXECUTOR = f"{names.LABEL_JOB_UID},{LABEL_ROLE}!={EXECUTOR_ROLE}"
@@ -48,11 +48,11 @@ async def listed(at: Installation) -> LeaseListing:
     return LeaseListing(found, tuple(asked.not_shown), at.redis_url is not None and redis is None)
 
 
-def _of_both(before: StoredState, after: StoredState) -> InRedis:
+def _of_both(before: StoredState, after: StoredState) -> RedisLeases:
     """What Redis holds, by two looks, between which the objects were listed."""
     seen = before.readable | after.readable
     throughout = before.values.keys() & after.values.keys()
-    return InRedis(
+    return RedisLeases(
         {holder: grant for holder, grant in seen.items() if holder in throughout},
         {holder: grant for holder, grant in seen.items() if holder not in throughout},
         {holder: _why_unreadable(holder, after.values[holder]) for holder in throughout - seen.keys()},

@@ -69,7 +69,7 @@ class Objects:
 
 
 @dataclass(frozen=True)
-class InRedis:
+class RedisLeases:
     """By holders."""
 
     grants: Mapping[str, Grant]
@@ -79,7 +79,7 @@ class InRedis:
     """What is wrong with a line."""
 
 
-def held(objects: Objects, redis: InRedis | None, now: datetime) -> list[LeaseView]:
+def held(objects: Objects, redis: RedisLeases | None, now: datetime) -> list[LeaseView]:
     """Returns all leases. `redis`: None if it was not asked."""
     views = {str(body["metadata"]["uid"]): JobView(body, {}, now) for body in objects.jobs or ()}
     found: dict[str, LeaseView] = {}
@@ -258,7 +258,7 @@ def _of_grant(grant: Grant, state: LeaseState) -> LeaseView:
 
 
 def _with_redis(
-    found: Mapping[str, LeaseView], redis: InRedis, objects: Objects, views: Mapping[str, JobView]
+    found: Mapping[str, LeaseView], redis: RedisLeases, objects: Objects, views: Mapping[str, JobView]
 ) -> dict[str, LeaseView]:
     merged = {
         holder: _compared(

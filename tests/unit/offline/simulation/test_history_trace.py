@@ -7,7 +7,7 @@ import pytest
 from sluice.api.base import Json
 from sluice.conflicts import conflict_between
 from sluice.offline.history import read_log
-from sluice.offline.simulation.history_trace import DurationSource, Lived, lived
+from sluice.offline.simulation.history_trace import DurationSource, HistoryTrace, lived
 from sluice.offline.simulation.trace import TracedJob
 from unit.offline.test_history import METADATA, MINUTE, add, commit, predicate, remove
 
@@ -28,7 +28,7 @@ def merged(table: Path, version: int, day: str, *, pinned: bool = True, **more: 
     commit(table, version, "MERGE", *files, **more)  # type: ignore[arg-type]
 
 
-def played(table: Path, assumed: int = FIVE_MINUTES) -> Lived:
+def played(table: Path, assumed: int = FIVE_MINUTES) -> HistoryTrace:
     return lived(read_log(table), assumed)
 
 

@@ -1,12 +1,12 @@
 """The figures of a run."""
 
 from sluice.offline.simulation import SimulatedRun, Trace
-from sluice.offline.simulation.run import Span, quantile
+from sluice.offline.simulation.run import RunSpan, quantile
 from unit.offline.simulation.small_traces import MINUTE, job, merge
 
 
-def span(name: str, begins: int, ends: int, *, commits: bool = True) -> Span:
-    return Span(name, begins * MINUTE, ends * MINUTE, commits=commits)
+def span(name: str, begins: int, ends: int, *, commits: bool = True) -> RunSpan:
+    return RunSpan(name, begins * MINUTE, ends * MINUTE, commits=commits)
 
 
 TRACE = Trace.of(
