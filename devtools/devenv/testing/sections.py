@@ -151,9 +151,10 @@ def _lint() -> Section:
         ("ruff", "format", "--check", "."),
         ("mypy", *typed),
         ("lint-imports", "--no-cache"),
+        ("python", "-m", "devenv.names"),
         (*GENERATOR, "--check"),
     )
-    return Section("lint", commands, about="style, types, layers, generated files", cpu_minutes=0.8)
+    return Section("lint", commands, about="style, types, layers, names, generated files", cpu_minutes=0.8)
 
 
 def _test_folders() -> list[Path]:

@@ -8,7 +8,7 @@ from deltalake import DeltaTable
 
 from sluice.predicates import Table
 from sluice.tables.address import LogUnreadableError
-from sluice.tables.catalog_managed import refuse_managed
+from sluice.tables.catalog_managed_tables import refuse_managed
 from sluice.tables.facts import TableFacts
 
 MOST_COLUMNS = 10_000

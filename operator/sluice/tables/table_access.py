@@ -10,7 +10,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from sluice.tables.address import LogUnreadableError, cannot_be_read, in_short, must_be_around
-from sluice.tables.catalog_managed import as_managed
+from sluice.tables.catalog_managed_tables import as_managed
 from sluice.tables.identity import TableKey
 from sluice.tables.s3_list import names_below
 from sluice.tables.s3_region import is_of_a_store, region_of

@@ -12,7 +12,7 @@ from sluice_runner.bound_names import Bound
 from sluice_runner.catalogs import Name
 from sluice_runner.plan import BoundName
 from sluice_runner.reported_names import Leads
-from sluice_runner.targets import Statement
+from sluice_runner.targets import ParsedStatement
 
 ORDERS = ("prod", "sales", "orders")
 JUDGED = BoundName(ORDERS, "s3://lake/orders", is_reported=True)
@@ -75,7 +75,9 @@ def test_a_run_that_would_make_its_table_elsewhere_is_to_be_retried_as_it_may_ha
     found: list[str],
 ) -> None:
     assert found == []
-    create = Statement(None, "CreateTableAsSelect", (ORDERS,), writes_all=True, writes=1, is_of_session=False)
+    create = ParsedStatement(
+        None, "CreateTableAsSelect", (ORDERS,), writes_all=True, writes=1, is_of_session=False
+    )
     names, leads = bound()
     message = refused(lambda: names.refuse(create, lambda: [ORDERS]))
     assert message.startswith("the statement was not run")

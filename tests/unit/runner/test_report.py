@@ -45,8 +45,10 @@ NO_MASK = Mask([])
 PLACE = "/api/v1/namespaces/sales/configmaps"
 
 
-def run(result: Result, seen: report.Seen = SEEN) -> report.Run:
-    return report.Run(PLAN, result, seen, "2026-11-25T10:00:00.000+00:00", "2026-11-25T10:01:00.000+00:00")
+def run(result: Result, seen: report.Seen = SEEN) -> report.ReportedRun:
+    return report.ReportedRun(
+        PLAN, result, seen, "2026-11-25T10:00:00.000+00:00", "2026-11-25T10:01:00.000+00:00"
+    )
 
 
 class Played:
@@ -67,7 +69,7 @@ class Played:
         return self.there or {}
 
 
-def written(server: Played, given: report.Run) -> Any:
+def written(server: Played, given: report.ReportedRun) -> Any:
     return report.write(given, NO_MASK, lambda: cast("Cluster", server))
 
 

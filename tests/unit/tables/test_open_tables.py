@@ -12,7 +12,7 @@ from sluice.footprint import footprint_of
 from sluice.predicates import Kind
 from sluice.tables import TableFacts, TableKey, key_of_name, key_of_path, open_tables
 from sluice.tables.address import LogUnreadableError
-from sluice.tables.catalog_managed import refuse_managed
+from sluice.tables.catalog_managed_tables import refuse_managed
 from sluice.tables.open_tables import REOPEN_SECONDS, OpenTables
 from sluice.tables.snapshot import facts_of
 from unit.tables.lake import column, commit, metadata, orders, protocol

@@ -207,7 +207,7 @@ class Attempt:
         """The result comes first: nothing that a report needs may cost it."""
         self._sigterm.waits()
         leave(replace(result, report=report.UNFINISHED))
-        run = report.Run(self._plan, result, self._seen(result), self._started, now())
+        run = report.ReportedRun(self._plan, result, self._seen(result), self._started, now())
         written = report.write(run, self._mask, Cluster.of_pod)
         if written.missing is not None:
             sys.stderr.write(f"sluice: {self._mask(written.missing)}\n")

@@ -76,7 +76,7 @@ class Numbered(Unfenced):
         with set_to(self._spark, {APP_ID: self.app_id(statement), TXN_VERSION: str(self.batch)}):
             yield
 
-    def refuse(self, statement: targets.Statement) -> None:
+    def refuse(self, statement: targets.ParsedStatement) -> None:
         """Refuses, once for each, what can't be done exactly once for each batch."""
         key = (statement.command, statement.names)
         if key in self._refused:

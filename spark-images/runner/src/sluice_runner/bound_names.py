@@ -19,7 +19,7 @@ from sluice_runner.java_classes import has_class, java_class
 from sluice_runner.locations import is_same
 from sluice_runner.plan import BoundName
 from sluice_runner.reported_names import Leads
-from sluice_runner.targets import CREATES_A_TABLE, LIKE, WRITE, RefusedStatementError, Statement
+from sluice_runner.targets import CREATES_A_TABLE, LIKE, WRITE, ParsedStatement, RefusedStatementError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,11 +36,11 @@ _MOVES = frozenset({"DropTable", "RenameTable", "SetTableLocation"})
 _MAKES = CREATES_A_TABLE | LIKE | {_CLONES}
 
 
-def may_make_its_table(statement: Statement) -> bool:
+def may_make_its_table(statement: ParsedStatement) -> bool:
     return statement.command in _MAKES | {WRITE}
 
 
-def may_lead_its_name_elsewhere(statement: Statement) -> bool:
+def may_lead_its_name_elsewhere(statement: ParsedStatement) -> bool:
     return may_make_its_table(statement) or statement.command in _MOVES
 
 
@@ -120,7 +120,7 @@ class Bound:
         path = self._ours.get(lower(self._catalogs.completed(name))) if self._ours else None
         return name if path is None else tables.path_name(path)
 
-    def refuse(self, statement: Statement, mentioned: Callable[[], Iterable[Name]]) -> None:
+    def refuse(self, statement: ParsedStatement, mentioned: Callable[[], Iterable[Name]]) -> None:
         """Refuses a statement that would lead a bound name elsewhere, or mentions one that leads elsewhere."""
         if not self._ours and not self._compared:
             return
@@ -151,7 +151,7 @@ class Bound:
             if judged is not None:
                 self._is_there(judged)
 
-    def _refuse_elsewhere(self, statement: Statement, name: Name, path: str) -> None:
+    def _refuse_elsewhere(self, statement: ParsedStatement, name: Name, path: str) -> None:
         """Spark and Delta would make these past the catalog, where tables are kept by default."""
         what = f"{'.'.join(name)}, which a policy binds to {path}"
         if statement.command in LIKE:
@@ -223,7 +223,7 @@ class Bound:
             f"{told}the job was judged by an earlier run's report that it leads to {judged.places}: {cure}"
         )
 
-    def _refuse_unless_located(self, statement: Statement, judged: _Judged) -> None:
+    def _refuse_unless_located(self, statement: ParsedStatement, judged: _Judged) -> None:
         """The table is not there yet. The catalog would choose a place of its own for it."""
         if not may_make_its_table(statement):
             return  # Spark says that there is no such table

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sluice_runner import output_masking, tables
+from sluice_runner import masked_output, tables
 from sluice_runner.assumptions import OF_SQL
 from sluice_runner.java_classes import java_class
 from sluice_runner.report import Seen
@@ -50,7 +50,7 @@ def _asked(spark: SparkSession, statements: Sequence[StatementResult]) -> Seen:
     """What can't be found out is left out, and told."""
     unread: list[str] = []
     versions = _read(unread, "versions", lambda: dict(_versions(spark)), {})
-    settings = _read(unread, "settings", lambda: settings_that_matter(output_masking.settings()), {})
+    settings = _read(unread, "settings", lambda: settings_that_matter(masked_output.settings()), {})
     locations = list(dict.fromkeys(commit.table for one in statements for commit in one.commits))
     if len(locations) > MOST_TABLES:
         unread.append(f"tables: only the first {MOST_TABLES} of {len(locations)} are described")

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from sluice_runner import output_masking, report, session
+from sluice_runner import masked_output, report, session
 from sluice_runner.cluster import Cluster
 from sluice_runner.driver_end import leave, now, on_sigterm, take_over_from_jvm
 from sluice_runner.failures import Failure, Terminated, classify, of_shut_down, terminated
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str]) -> int:
         result = replace(result, report=driver.report(driver.plan, result))
     leave(result, is_last=True)
     driver.stop()
-    output_masking.end_streams()
+    masked_output.end_streams()
     return 0 if result.succeeded else 1
 
 
@@ -71,11 +71,11 @@ class _Driver:
         self._hide(mask_of(plan))
         self._progress = job_statements.Progress(plan)
         self._say(f"attempt {plan.attempt} of job {plan.job.namespace}/{plan.job.name}, run {plan.run_key}")
-        self._hide(Mask([*secrets(plan, os.environ), *secret_by_name(output_masking.settings())]))
-        output_masking.hide_from_log(self.mask)
+        self._hide(Mask([*secrets(plan, os.environ), *secret_by_name(masked_output.settings())]))
+        masked_output.hide_from_log(self.mask)
         self._spark = session.start(plan.assumed, gated=is_gated(plan))
-        output_masking.hide_from_log(self.mask)  # again: a session that starts may configure the log anew
-        output_masking.hide_from_plans(self._spark, plan)
+        masked_output.hide_from_log(self.mask)  # again: a session that starts may configure the log anew
+        masked_output.hide_from_plans(self._spark, plan)
         teller = Teller(self._progress, self.mask, self._cluster)
         teller.start()
         try:
@@ -110,7 +110,7 @@ class _Driver:
         return of_shut_down(failure) if session.is_stopped(self._spark) else failure
 
     def report(self, plan: Plan, result: Result) -> Report:
-        run = report.Run(plan, result, self._seen(result), self._started, now())
+        run = report.ReportedRun(plan, result, self._seen(result), self._started, now())
         written = report.write(run, self.mask, Cluster.of_pod)
         if written.missing is not None:
             sys.stderr.write(f"sluice: {written.missing}\n")
@@ -135,7 +135,7 @@ class _Driver:
 
     def _hide(self, mask: Mask) -> None:
         self.mask = mask
-        output_masking.hide_from_streams(mask)
+        masked_output.hide_from_streams(mask)
 
     @staticmethod
     def _say(text: str) -> None:

@@ -16,7 +16,7 @@ from sluice_runner.java_classes import java_class
 from sluice_runner.partitions import Conditions, UncheckableError
 from sluice_runner.repeatable import WRITES_ONE_TABLE
 from sluice_runner.tables import Table
-from sluice_runner.targets import Statement
+from sluice_runner.targets import ParsedStatement
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -64,7 +64,7 @@ class Gate:
         self._text = " and ".join(promised)
         """For people."""
 
-    def hold(self, statement: Statement) -> None:
+    def hold(self, statement: ParsedStatement) -> None:
         """From now on commits add rows only where the promise holds, until the next statement comes: what this one leaves
         running is held to it, too."""
         if not self._promised:
@@ -96,7 +96,7 @@ class Gate:
                 f"its rows: {self._text}. Look into it: the table's commits don't go through this driver's LogStore"
             )
 
-    def _table(self, statement: Statement) -> Table | None:
+    def _table(self, statement: ParsedStatement) -> Table | None:
         if statement.command not in WRITES_ONE_TABLE:
             return None
         found = {table for name in statement.names for table in tables.find(self._spark, name)}

@@ -5,7 +5,7 @@ Those whose commits bear the run's txn version and prove them done, and those th
 
 from __future__ import annotations
 
-from sluice_runner.targets import CHANGE_THE_SESSION, RefusedStatementError, Statement
+from sluice_runner.targets import CHANGE_THE_SESSION, ParsedStatement, RefusedStatementError
 
 WRITES_ONE_TABLE = frozenset(
     {
@@ -87,13 +87,13 @@ _AGAIN = CHANGE_THE_SESSION | frozenset(
 _RUNS_OWN_SETTINGS = "spark.databricks.delta.write.txn"
 
 
-def refuse_unrepeatable(statement: Statement) -> None:
+def refuse_unrepeatable(statement: ParsedStatement) -> None:
     why = _why(statement)
     if why is not None:
         raise RefusedStatementError(f"the statement was not run, because {why}")
 
 
-def refuse_in_a_batch(statement: Statement) -> None:
+def refuse_in_a_batch(statement: ParsedStatement) -> None:
     """Refuses what no batch of a stream may hold: what a table's log doesn't tell to be done, or what outlasts the batch."""
     refuse_unrepeatable(statement)
     if statement.command not in _OF_BATCHES:
@@ -103,7 +103,7 @@ def refuse_in_a_batch(statement: Statement) -> None:
         )
 
 
-def _why(statement: Statement) -> str | None:
+def _why(statement: ParsedStatement) -> str | None:
     if statement.writes > 1 and statement.command != "ExplainCommand":
         # Delta would skip the second write to a table, because it bears the txn version of the first; and of two tables one
         # might be left out, because the other's commit proves the statement done.

@@ -38,7 +38,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Run:
+class ReportedRun:
     """Everything that a report tells."""
 
     plan: Plan
@@ -55,7 +55,7 @@ def name_of(application: str) -> str:
     return f"{application}-report"
 
 
-def write(run: Run, mask: Callable[[str], str], cluster: Callable[[], Cluster]) -> Report:
+def write(run: ReportedRun, mask: Callable[[str], str], cluster: Callable[[], Cluster]) -> Report:
     """Says where the report is, or why it isn't there: whatever goes wrong here, the run's outcome stays as it is."""
     try:
         api = cluster()
@@ -68,7 +68,7 @@ def write(run: Run, mask: Callable[[str], str], cluster: Callable[[], Cluster]) 
         return Report(missing=f"no report was written: {type(error).__name__}: {mask(str(error))}")
 
 
-def _advice(error: RequestError, run: Run) -> str:
+def _advice(error: RequestError, run: ReportedRun) -> str:
     if error.code != 403:
         return ""
     return (
@@ -77,7 +77,7 @@ def _advice(error: RequestError, run: Run) -> str:
     )
 
 
-def _put(api: Cluster, run: Run, text: str) -> str:
+def _put(api: Cluster, run: ReportedRun, text: str) -> str:
     """Creates the ConfigMap, or replaces the report of this job that is there. Of another owner's nothing is changed."""
     namespace = quote(run.plan.job.namespace, safe="")
     body = manifest(run, api.application, text)
@@ -98,7 +98,7 @@ def _put(api: Cluster, run: Run, text: str) -> str:
     return str(name)
 
 
-def manifest(run: Run, application: str, text: str) -> dict[str, Any]:
+def manifest(run: ReportedRun, application: str, text: str) -> dict[str, Any]:
     job = run.plan.job
     return {
         "apiVersion": "v1",
@@ -126,7 +126,7 @@ def manifest(run: Run, application: str, text: str) -> dict[str, Any]:
     }
 
 
-def text_of(run: Run, application: str, mask: Callable[[str], str]) -> str:
+def text_of(run: ReportedRun, application: str, mask: Callable[[str], str]) -> str:
     """The report as JSON of at most 256 KiB, which says so if something was left out of it."""
     text = ""
     for document in _ever_shorter(_document(run, application, mask)):
@@ -159,7 +159,7 @@ def _without(document: dict[str, Any], part: str, **changes: Any) -> dict[str, A
     return {name: value for name, value in {**document, **changes, "cut": cut}.items() if value is not None}
 
 
-def _document(run: Run, application: str, mask: Callable[[str], str]) -> dict[str, Any]:
+def _document(run: ReportedRun, application: str, mask: Callable[[str], str]) -> dict[str, Any]:
     plan, result = run.plan, run.result
     document: dict[str, Any] = {
         "version": VERSION,

@@ -22,7 +22,7 @@ from sluice_runner.retriable import CONFLICTS
 from sluice_runner.settings import set_to
 from sluice_runner.stamp import CONF, Look, closing_stamp, fence_stamp
 from sluice_runner.tables import Table
-from sluice_runner.targets import Statement
+from sluice_runner.targets import ParsedStatement
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -67,7 +67,7 @@ class Unfenced:
     def of_one_write(self, _statement: int) -> Iterator[None]:
         yield
 
-    def refuse(self, statement: Statement) -> None:
+    def refuse(self, statement: ParsedStatement) -> None:
         pass
 
     def refuse_others(self, locations: Iterable[str]) -> None:
@@ -122,7 +122,7 @@ class Fencing(Unfenced):
         with set_to(self._spark, {_ONE_WRITE: "true"}), self.numbered(statement):
             yield
 
-    def refuse(self, statement: Statement) -> None:
+    def refuse(self, statement: ParsedStatement) -> None:
         """Refuses a statement that can't be done exactly once."""
         refuse_unrepeatable(statement)
         if statement.command in WRITES_DELTA:

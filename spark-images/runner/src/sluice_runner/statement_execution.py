@@ -46,7 +46,7 @@ _UNKNOWN = "UNKNOWN"
 class Prepared:
     """A statement that is ready to run."""
 
-    statement: targets.Statement
+    statement: targets.ParsedStatement
     mentioned: Callable[[], Sequence[Name]]
     execute: Callable[[], object]
 
@@ -131,7 +131,9 @@ def _executed(context: Context, number: int, prepared: Prepared, before: Mapping
     return Outcome(result, _told_together(number, failure, unread), winner)
 
 
-def _looked_at(context: Context, statement: targets.Statement, result: StatementResult) -> StatementResult:
+def _looked_at(
+    context: Context, statement: targets.ParsedStatement, result: StatementResult
+) -> StatementResult:
     """Adds what of its commits lies elsewhere than the job was judged to touch. Whatever that is, they are made."""
     if statement.has_options:
         return replace(result, unlooked="its options may keep its commits from being known as its own")
@@ -141,12 +143,12 @@ def _looked_at(context: Context, statement: targets.Statement, result: Statement
         return replace(result, unlooked=failure_of(context.plan, error).message)
 
 
-def _left_out(number: int, statement: targets.Statement, past: Done) -> StatementResult:
+def _left_out(number: int, statement: targets.ParsedStatement, past: Done) -> StatementResult:
     own = past.of(number)
     return StatementResult(number, ALREADY_COMMITTED, _operation(statement, own), own)
 
 
-def _operation(statement: targets.Statement, own: Sequence[Commit]) -> str:
+def _operation(statement: targets.ParsedStatement, own: Sequence[Commit]) -> str:
     return statement.operation or (own[0].operation if own else statement.command)
 
 
@@ -159,7 +161,7 @@ def failure_in(plan: Plan, step: Callable[[], None]) -> Failure | None:
 
 
 def _commits_since(
-    spark: SparkSession, plan: Plan, statement: targets.Statement, before: Mapping[str, int]
+    spark: SparkSession, plan: Plan, statement: targets.ParsedStatement, before: Mapping[str, int]
 ) -> tuple[list[Commit], Failure | None]:
     may_move = may_lead_its_name_elsewhere(statement)
     try:

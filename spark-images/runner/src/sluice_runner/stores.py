@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sluice_runner.assumptions import NotAsJudgedError
 from sluice_runner.java_classes import java_class
 from sluice_runner.repeatable import WRITES_ONE_TABLE
-from sluice_runner.targets import Statement
+from sluice_runner.targets import ParsedStatement
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,7 +21,7 @@ _CONDITIONAL = "dev.sluice.delta.S3ConditionalLogStore"
 
 
 def refuse_unsafe(
-    spark: SparkSession, conf: Mapping[str, str], statement: Statement, locations: Iterable[str]
+    spark: SparkSession, conf: Mapping[str, str], statement: ParsedStatement, locations: Iterable[str]
 ) -> None:
     """`conf`: what the driver was started with. Tables that a statement may only read are not written to, even for a try."""
     if statement.command not in WRITES_ONE_TABLE:

@@ -104,7 +104,7 @@ class RefusedStatementError(Exception):
 
 
 @dataclass(frozen=True)
-class Statement:
+class ParsedStatement:
     """What a statement does, and the names of the tables that it may commit to."""
 
     operation: str | None
@@ -133,18 +133,18 @@ WRITE = "AppendData"
 """What a write that isn't a SQL statement counts as."""
 
 
-def of_write(name: tuple[str, ...]) -> Statement:
-    return Statement("WRITE", WRITE, (name,), writes_all=True, writes=1, is_of_session=False)
+def of_write(name: tuple[str, ...]) -> ParsedStatement:
+    return ParsedStatement("WRITE", WRITE, (name,), writes_all=True, writes=1, is_of_session=False)
 
 
-def analyse(spark: SparkSession, text: str) -> Statement:
+def analyse(spark: SparkSession, text: str) -> ParsedStatement:
     plan = spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
     command = _command(plan)
     found = _Names(spark)
     names = tuple(dict.fromkeys(found.of(plan)))
     provider, location = _created(plan) if command in CREATES_A_TABLE else (None, _cloned_to(plan, command))
     of_session = command in _OF_SESSION or (command == "DropView" and _is_temporary(spark, names))
-    return Statement(
+    return ParsedStatement(
         _OPERATIONS.get(command),
         command,
         names,

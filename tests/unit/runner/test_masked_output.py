@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from sluice_runner.output_masking import MaskedStream, end_streams, hide_from_streams, options_regex
+from sluice_runner.masked_output import MaskedStream, end_streams, hide_from_streams, options_regex
 from sluice_runner.secrets_in_text import Mask
 
 MASK = Mask(["hunter2-4711"])
