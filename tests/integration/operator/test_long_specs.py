@@ -22,11 +22,11 @@ def test_the_acting_loop_pauses_often_while_a_job_of_many_statements_comes_and_r
     cluster.apply("erases", erases("/lake/people"))
     for name in ("one", "two"):
         cluster.apply(name, append(f"/lake/{name}"))
-    cluster.apply("behind", erases("/lake/people"))
     for name in ("one", "two"):
         cluster.start(name).succeeds(f"file:/lake/{name}")
         cluster.reaches(name, "Succeeded")
     driver = cluster.start("erases")
+    cluster.apply("behind", erases("/lake/people"))
     cluster.reaches("behind", "Waiting")
     driver.succeeds("file:/lake/people")
     cluster.reaches("erases", "Succeeded")
